@@ -1,0 +1,49 @@
+"""Stop politely: SIGTERM and SIGUSR1 (a scheduler's warning) ask long work to checkpoint.
+
+The work looks at the flag between steps, saves, and raises `Checkpointed`, which the command
+line turns into exit code 75: run me again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+
+
+class Checkpointed(Exception):
+    """All finished work is on disk; the same command continues it."""
+
+
+class StopFlag:
+    """Set once a stop was asked for."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def set(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+    def check(self, done: str) -> None:
+        """Raise `Checkpointed` when a stop was asked for."""
+        if self.asked:
+            raise Checkpointed(f"stopped by a signal; {done}; run the same command again")
+
+
+@contextlib.contextmanager
+def stop_flag() -> Iterator[StopFlag]:
+    """Listen for stop signals during the block (in the main thread; elsewhere none arrive)."""
+    flag = StopFlag()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    before = {number: signal.signal(number, flag.set) for number in STOP_SIGNALS}
+    try:
+        yield flag
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

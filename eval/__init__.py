@@ -1,0 +1,1 @@
+"""Methods x questions -> replies -> judgements -> scores -> report."""

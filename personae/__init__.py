@@ -1,0 +1,1 @@
+"""The `personae` command: wires the packages together; nothing imports it."""

@@ -1,0 +1,1 @@
+"""Base model + adapters -> replies: the engines, and who answers a request."""
