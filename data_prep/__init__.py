@@ -1,1 +1,4 @@
-"""Transcripts -> interviews -> Q&A pairs -> splits and SFT sets, and the vocabulary all parts share."""
+"""Transcripts -> interviews -> Q&A pairs -> splits and SFT sets.
+
+Also the vocabulary that all parts share: records, journals, engine protocol, prompts, contexts.
+"""

@@ -72,7 +72,9 @@ def _set(settings: dict[str, Any], override: str) -> None:
     if not equals or not all(keys):
         raise ValueError(f"override {override!r} is not of the form part.field=value")
     for key in keys[:-1]:
-        settings = settings.setdefault(key, {})
+        if settings.get(key) is None:  # absent, or a section left empty in the YAML file
+            settings[key] = {}
+        settings = settings[key]
         if not isinstance(settings, dict):
             raise ValueError(f"override {override!r}: {key!r} is a value, it has no fields")
     try:
@@ -81,21 +83,27 @@ def _set(settings: dict[str, Any], override: str) -> None:
         settings[keys[-1]] = text
 
 
-def _refuse_unknown(kind: Any, settings: Mapping[str, Any], *, where: str, prefix: str = "") -> None:
+def _refuse_unknown(
+    kind: Any, settings: Mapping[str, Any], *, where: str, prefix: str = ""
+) -> None:
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for key, value in settings.items():
         if key not in fields:
             close = difflib.get_close_matches(str(key), fields, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise ValueError(
-                f"{where}: unknown setting {prefix + str(key)!r}; {hint}known: {', '.join(sorted(fields))}"
+                f"{where}: unknown setting {prefix + str(key)!r}; {hint}"
+                f"known: {', '.join(sorted(fields))}"
             )
-        nested = _field_type(kind, key)
-        if dataclasses.is_dataclass(nested) and isinstance(value, Mapping):
+        nested = _section_type(kind, key)
+        if nested is not None and isinstance(value, Mapping):
             _refuse_unknown(nested, value, where=where, prefix=f"{prefix}{key}.")
 
 
-def _field_type(kind: Any, name: str) -> Any:
+def _section_type(kind: Any, name: str) -> Any:
+    """The dataclass of a field, also of one that may be None; else None."""
     import typing
 
-    return typing.get_type_hints(kind)[name]
+    hint = typing.get_type_hints(kind)[name]
+    kinds = [one for one in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(one)]
+    return kinds[0] if kinds else None

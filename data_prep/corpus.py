@@ -23,7 +23,9 @@ class Corpus:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "manifest.json").exists():
-            raise ValueError(f"{folder} is not a corpus (no manifest.json); make one with `personae prep`")
+            raise ValueError(
+                f"{folder} is not a corpus (no manifest.json); make one with `personae prep`"
+            )
         self.folder = folder
         self.manifest = check_manifest(folder, "prep")
 
@@ -48,7 +50,8 @@ class Corpus:
             close = difflib.get_close_matches(persona_id, self.personas, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise ValueError(
-                f"no persona {persona_id!r} in {self.folder}; {hint}known: {', '.join(sorted(self.personas))}"
+                f"no persona {persona_id!r} in {self.folder}; {hint}"
+                f"known: {', '.join(sorted(self.personas))}"
             )
         return self.personas[persona_id]
 
@@ -67,7 +70,8 @@ class Corpus:
         pairs = {pair.id: pair for pair in self.pairs(persona_id)}
         if persona_id not in self.splits:
             raise ValueError(
-                f"persona {persona_id!r} has no split (too few exchanges); see stats.json, add transcripts"
+                f"persona {persona_id!r} has no split (too few exchanges); add transcripts, "
+                f"stats.json says how many there are"
             )
         return [pairs[pair_id] for pair_id in getattr(self.splits[persona_id], part)]
 

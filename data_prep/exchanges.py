@@ -11,13 +11,16 @@ from data_prep.records import Turn
 
 QUESTION_MARK = re.compile(r"[?？؟]")
 STAGE_NOTE_WORDS = (
-    r"laugh\w*|applause|inaudible|unintelligible|indiscernible|crosstalk|cross-?talk|overlapping\b.*"
-    r"|pause\w*|silence|sighs?|cough\w*|chuckl\w*|gigg?l\w*|music|noise|background\b.*|smil\w*|nods?\w*"
+    r"laugh\w*|applause|inaudible|unintelligible|indiscernible|crosstalk|cross-?talk"
+    r"|overlapping\b.*"
+    r"|pause\w*|silence|sighs?|cough\w*|chuckl\w*|gigg?l\w*|music|noise|background\b.*|smil\w*"
+    r"|nods?\w*"
     r"|sic|speaking .{0,30}|interrupt\w*|technical\b.*|off[ -]mic\w*|through interpreter"
     r"|as interpreted|phone rings?|video\b.*|audio\b.*|recording\b.*|break|end of\b.*"
 )
 STAGE_NOTE = re.compile(
-    rf"[\[(<]\s*(?:general |more )?(?:{STAGE_NOTE_WORDS})(?:\s+(?:and|in|by|from)\s[^\])>]{{1,40}})?"
+    rf"[\[(<]\s*(?:general |more )?(?:{STAGE_NOTE_WORDS})(?:\s+(?:and|in|by"
+    rf"|from)\s[^\])>]{{1,40}})?"
     r"[.!]?\s*[\])>]"
     r"|\[[^\[\]]{0,60}\b(?:inaudible|unintelligible|laughter|crosstalk|audio)\b[^\[\]]{0,60}\]"
     r"|\([^()]{0,60}\b(?:inaudible|unintelligible|laughter|crosstalk|applause)\b[^()]{0,60}\)",
@@ -28,11 +31,15 @@ ASKING_WORDS = frozenset(
     " should have has had may might tell describe explain please talk walk give share".split()
 )
 REQUEST = re.compile(
-    r"(?:^|[.!—]\s+)(?:(?:so|and|please|now|maybe),? )?(?:tell|describe|explain|walk|talk|take|give) (?:me|us|to)\b"
-    r"|\b(?:i wonder|i'?m wondering|i want(?:ed)? to (?:ask|know)|i'?d (?:like|love) to (?:ask|know|hear))\b",
+    r"(?:^|[.!—]\s+)(?:(?:so|and|please|now|maybe),? )?(?:tell|describe|explain|walk|talk|take"
+    r"|give) (?:me|us|to)\b"
+    r"|\b(?:i wonder|i'?m wondering|i want(?:ed)? to (?:ask|know)|i'?d (?:like|love) to (?:ask"
+    r"|know|hear))\b",
     re.I,
 )
-VOCATIVE = re.compile(r"^(?:(?:and|so|but|now|well|okay|ok|yes|thank you|thanks|sir|madam)\b[\s,.]*)+", re.I)
+VOCATIVE = re.compile(
+    r"^(?:(?:and|so|but|now|well|okay|ok|yes|thank you|thanks|sir|madam)\b[\s,.]*)+", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +96,19 @@ def asks(text: str) -> bool:
     return bool(words) and words[0].strip(".,").lower() in ASKING_WORDS
 
 
-def count_roles(speeches: Sequence[Speech]) -> Roles:
-    """Count who asks and who answers; speech after another's question is an answer.
+def asking_flags(speeches: Sequence[Speech]) -> list[bool]:
+    """For each speech whether it asks.
 
-    Where nobody seems to ask (recognisers drop question marks), every reply counts as one.
+    Where nobody seems to (recognisers drop question marks), every speech may be a question.
     """
+    flags = [asks(speech.text) for speech in speeches]
+    return flags if any(flags) else [True] * len(flags)
+
+
+def count_roles(speeches: Sequence[Speech]) -> Roles:
+    """Count who asks and who answers; speech after another's question is an answer."""
     roles = Roles(Counter(), Counter(), Counter(), Counter(), Counter())
-    asking = [asks(speech.text) for speech in speeches]
-    if not any(asking):
-        asking = [True] * len(speeches)
+    asking = asking_flags(speeches)
     for position, speech in enumerate(speeches):
         roles.words[speech.speaker] += speech.num_words
         roles.turns[speech.speaker] += 1

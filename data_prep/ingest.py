@@ -32,7 +32,10 @@ from data_prep.verify import VerifyConfig, verify
 
 MAX_BYTES = 64 * 2**20  # a day of speech is about one MiB
 CODE = Path(__file__).parent
-READING_CODE = ("readers", "exchanges.py", "interviewee.py", "verify.py", "pairs.py", "ingest.py")
+READING_CODE = (
+    "readers", "exchanges.py", "interviewee.py", "verify.py", "pairs.py", "self_contained.py",
+    "ingest.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,8 @@ def ingest(
         return _unread(document, persona, f"is over {MAX_BYTES >> 20} MiB; split it by interview")
     sha256 = hashlib.sha256(raw).hexdigest()
     settings = [to_row(verify_config), to_row(pair_config), code_digest()]
-    facts = [document.source, document.date, document.title, document.licence, to_row(persona)]
-    key = content_hash([sha256, facts, settings], digits=24)
+    facts = {k: v for k, v in vars(document).items() if k != "path"}
+    key = content_hash([sha256, facts, to_row(persona), settings], digits=24)
     path = folder / f"{key}.json"
     if path.exists():
         try:
@@ -85,7 +88,11 @@ def content_of(folder: Path, key: str) -> dict[str, Any]:
 @cache
 def code_digest() -> str:
     """Hash of the code that reads, so that mended rules read again."""
-    files = [p for name in READING_CODE for p in ([CODE / name] if name.endswith(".py") else sorted((CODE / name).glob("*.py")))]
+    files = [
+        p
+        for name in READING_CODE
+        for p in ([CODE / name] if name.endswith(".py") else sorted((CODE / name).glob("*.py")))
+    ]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
@@ -123,6 +130,7 @@ def _read(
         finding,
         persona_id=persona.id,
         interview_id=interview.id,
+        language=interview.language,
         config=pair_config,
     )
     if not pairs:
@@ -143,13 +151,14 @@ def _read(
     }
 
 
-def _interview(
-    read: Document, sha256: str, document: RawDocument, persona: Persona
-) -> Interview:
+def _interview(read: Document, sha256: str, document: RawDocument, persona: Persona) -> Interview:
     """Its sequence is set when all of the person's interviews are known."""
     from_manifest = document.date is not None
+    # without the person's folder; `2020/interview.txt` and `2021/interview.txt` stay apart
+    path = Path(document.source).with_suffix("")
+    name = "-".join(path.parts[1:] or path.parts)
     return Interview(
-        id=f"{persona.id}-{slug(Path(document.source).stem, limit=80)}",
+        id=f"{persona.id}-{slug(name, limit=80)}",
         persona_id=persona.id,
         sequence=0,
         date=document.date if from_manifest else read.date,

@@ -15,8 +15,9 @@ from typing import Literal
 
 from data_prep.exchanges import Roles, Speech, count_roles, merge_turns
 from data_prep.readers.document import Document
-from data_prep.readers.labels import ROLE_WORDS as LABEL_ROLES
-from data_prep.readers.labels import is_misprint, label_key
+from data_prep.readers.label_forms import ROLE_WORDS as LABEL_ROLES
+from data_prep.readers.label_forms import label_key
+from data_prep.readers.misprints import is_misprint
 from data_prep.records import Persona
 
 Match = Literal["name", "surname", "first_name", "initials", "misprint", "role", "none"]
@@ -133,26 +134,32 @@ def address(name: str) -> str | None:
 def match_name(label: str, persona: Persona) -> Match:
     """How a label matches the persona's name or an alias."""
     key = fold(label)
-    words = [word for word in key if word not in TITLES]
+    words = without_titles(key)
     best: Match = "none"
     for name in (persona.name, *persona.aliases, persona.id):
         parts = [part for part in fold(name) if part not in SUFFIXES]
-        core = [part for part in parts if part not in TITLES]
         if not parts:
             continue
+        core = without_titles(parts)
         if key == parts or "".join(key) == "".join(parts):
             return "name"
         if len(core) > 1 and set(core) <= set(key):
             return "name"
-        if best == "none" and core:
+        if best == "none":
             best = match_part(words, core)
     return best
 
 
+def without_titles(words: list[str]) -> list[str]:
+    """Words after the titles in front; a name is left even where it is a title, as King is."""
+    start = 0
+    while start < len(words) - 1 and words[start] in TITLES:
+        start += 1
+    return words[start:]
+
+
 def match_part(words: list[str], core: list[str]) -> Match:
     """How the words of a label, titles aside, match a part of the name."""
-    if not words:
-        return "none"
     first, surname = core[0], core[-1]
     if surname in words:
         rest = [word for word in words if word != surname]
@@ -181,7 +188,10 @@ def not_the_persona(
         return "other_person", gives
     num_words, mentions = roles.words[label], self_mentions(label, speeches, persona)
     if mentions >= MIN_SELF_MENTIONS and mentions >= SELF_MENTIONS_PER_WORD * num_words:
-        return "talks_about_persona", f"{label!r} speaks of {persona.name!r} {mentions} times; {gives}"
+        return (
+            "talks_about_persona",
+            f"{label!r} speaks of {persona.name!r} {mentions} times; {gives}",
+        )
     return None
 
 
@@ -192,9 +202,7 @@ def self_mentions(label: str, speeches: Sequence[Speech], persona: Persona) -> i
         return 0
     first, surname = re.escape(parts[0]), re.escape(parts[-1])
     pattern = re.compile(rf"\b{first}\b(?:(?:\s+\w\.)?\s+{surname}\b|(?!\s+[A-Z]))")
-    return sum(
-        len(pattern.findall(speech.text)) for speech in speeches if speech.speaker == label
-    )
+    return sum(len(pattern.findall(speech.text)) for speech in speeches if speech.speaker == label)
 
 
 def is_role(label: str) -> bool:

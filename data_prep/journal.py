@@ -45,7 +45,9 @@ class Journal:
         while self._file is None:
             path = folder / f"part-{shard:05d}-{attempt:03d}.jsonl"
             try:
-                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+                self._file = os.open(
+                    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
+                )
             except FileExistsError:
                 attempt += 1
 
@@ -138,7 +140,9 @@ def read_table(path: Path) -> list[Row]:
     except (pa.ArrowInvalid, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise ValueError(f"{path} does not exist; run the step that writes it") from None
-        raise ValueError(f"{path} is damaged ({error}); delete it and run that step again") from None
+        raise ValueError(
+            f"{path} is damaged ({error}); delete it and run that step again"
+        ) from None
     nested = json.loads((table.schema.metadata or {}).get(b"json_columns", b"[]"))
     rows: list[Row] = table.to_pylist()
     for row in rows:

@@ -21,31 +21,39 @@ from data_prep.self_contained import is_self_contained
 
 WORD = re.compile(r"\w+")
 EMPHASIS = re.compile(r"(?<![\w*_])([*_]{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?![\w*_])")
+ITEM_NUMBER = re.compile(r"(?:^|(?<=\s))\[\s?\d{1,3}\.?\s?\](?:\s+|$)")
+FOOTNOTE_MARK = re.compile(r"(?<=[a-z][.,;?!\"”])(?<!\bNo\.)\d{1,2}(?=\s|$)")
 OPEN_END = re.compile(r"(?:—|–|--|-|…|\.\.\.)\s*$")
 OPEN_START = re.compile(r"^\s*(?:—|–|--|…|\.\.\.)")
 SENTENCE = re.compile(r"(?<=[.?!…])[\"”’)\]]*\s+(?=[\"“‘'(\[]*[^\W_])")
 COURTESY = re.compile(
     r"(?:(?:and|so|all right|alright|okay|ok|well|good|great|yes|yeah|no|oh|sure|right|hi|hello|hey"
-    r"|please|sorry|welcome|cheers|bye|goodbye|thanks?|thank you|thank|you|very|so much|much|a lot|again"
+    r"|please|sorry|welcome|cheers|bye|goodbye|thanks?|thank you|thank|you|very|so much|much"
+    r"|a lot|again"
     r"|everyone|everybody|all|guys|sir|ma'?am|madam|good (?:morning|afternoon|evening|day)"
     r"|go ahead|go on|for (?:that|this|coming|joining(?: us)?|being here|having me|the question"
     r"|your (?:time|question|patience))|next(?: question)?|one more|last (?:one|question)"
-    r"|(?:mr|mrs|ms|miss|madam)\.? (?:vice )?[a-z]+|right (?:here|there)|in the back|me|mm-?hmm|uh-?huh|of course|i see|my pleasure)\b[\s,.!?—–-]*)+",
+    r"|(?:mr|mrs|ms|miss|madam)\.? (?:vice )?[a-z]+|right (?:here|there)|in the back|me|mm-?hmm"
+    r"|uh-?huh|of course|i see|my pleasure)\b[\s,.!?—–-]*)+",
     re.I,
 )  # fmt: skip
 CALLING = re.compile(
     r"(?:(?:yes|yeah|okay|ok|all right|well|now|and|so|then|next|back to|let'?s go to|we'?ll go to"
-    r"|over to|go ahead|please|thank you|thanks|sir|ma'?am|in the back|right here|right there)\b[,. ]*)*"
+    r"|over to|go ahead|please|thank you|thanks|sir|ma'?am|in the back|right here"
+    r"|right there)\b[,. ]*)*"
     r"(?:(?:mr|mrs|ms|miss|dr|sir|madam)\.? )?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,2}"
     r"(?: (?:please|go ahead))?(?:\s*\[[^\]]+\])?\s*[.,!?]*",
     re.I,
 )
 PERMISSION = re.compile(
-    r"\b(?:(?:can|could|may|might) i\b.{0,20}\b(?:follow|ask|have|add)|if i (?:may|could|can))", re.I
+    r"\b(?:(?:can|could|may|might) i\b.{0,20}\b(?:follow|ask|have|add)|if i (?:may|could"
+    r"|can))",
+    re.I,
 )
 REPEAT = re.compile(
-    r"\b(?:repeat|say (?:that|it) again|(?:didn|couldn|can|did|could)['’]?(?:t| not) (?:hear|understand"
-    r"|catch)|what['’]s (?:your|the) question|remind me|speak up|you broke up)\b",
+    r"\b(?:repeat|say (?:that|it|the .{1,30}) again|what['’]s (?:your|the) question|remind me"
+    r"|(?:didn|couldn|can|did|could)['’]?(?:t| not) (?:hear|understand|catch)|speak up"
+    r"|you broke up)\b",
     re.I,
 )
 MAX_BACK = 50  # pairs searched for a repeated passage; keeps the work linear
@@ -192,6 +200,8 @@ def join_interrupted(found: Iterator[Exchange], config: PairConfig) -> Iterator[
 
 def goes_on(before: Exchange, after: Exchange, config: PairConfig) -> bool:
     """Whether `after` continues the answer of `before` past an interjection."""
+    if clean(before.answered[-1].text).endswith("?"):
+        return False  # the persona asked back; this is what they were told
     said = " ".join(clean(speech.text) for speech in after.asked)
     resumed = OPEN_START.match(after.answered[0].text) is not None
     cut = OPEN_END.search(before.answered[-1].text) is not None
@@ -225,7 +235,7 @@ def wants_more(question: str, answer: str, config: PairConfig) -> bool:
     num_words = len(WORD.findall(answer))
     if not question:
         return False
-    if num_words <= config.max_clarification_words and REPEAT.search(answer):
+    if num_words <= 2 * config.max_clarification_words and REPEAT.search(answer):
         return asks(question)
     if num_words <= config.max_clarification_words and answer.endswith("?") and asks(question):
         return len(WORD.findall(question)) > config.min_question_words
@@ -262,14 +272,17 @@ def is_traffic(text: str, *, alone: bool) -> bool:
     text = clean(text)
     if not text or len(text.split()) > 12:
         return not text
-    if COURTESY.fullmatch(text) and re.search(r"ahead|next|thank|last|back|here|one more", text, re.I):
+    if COURTESY.fullmatch(text) and re.search(
+        r"ahead|next|thank|last|back|here|one more", text, re.I
+    ):
         return True
     return CALLING.fullmatch(text) is not None and (alone or HONORIFIC.search(text) is not None)
 
 
 def clean(text: str) -> str:
-    """Words as spoken: no stage notes, emphasis marks or line breaks."""
-    text = EMPHASIS.sub(r"\2", without_notes(text))
+    """Words as spoken: no stage notes, item and footnote numbers, emphasis or line breaks."""
+    text = EMPHASIS.sub(r"\2", ITEM_NUMBER.sub("", without_notes(text)))
+    text = FOOTNOTE_MARK.sub("", text)
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r"([—–-]{1,2}) (?:[—–]|--)(?= |\w)", r"\1", text)
     return re.sub(r" (?=[,.;:?!](?:\s|$))", "", text)

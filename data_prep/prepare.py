@@ -31,7 +31,6 @@ from data_prep.files import (
 )
 from data_prep.ingest import Outcome, content_of, ingest
 from data_prep.interrupt import StopFlag, stop_flag
-from data_prep.journal import read_table
 from data_prep.pairs import PairConfig
 from data_prep.progress import Progress
 from data_prep.prompting import DEFAULT_PROMPT, persona_prompt
@@ -83,17 +82,18 @@ def prepare(raw: Sequence[Path], out: Path, config: PrepConfig | None = None) ->
     """Prepare a corpus; run again, it does only what is new.
 
     Raises:
-        ValueError: RAW is missing or empty, or another process writes `out`.
+        ValueError: RAW is missing, empty or around `out`, or another process writes `out`.
         Checkpointed: a stop was asked for; finished documents are kept.
     """
     config = config or PrepConfig()
     entries = read_roster(raw)
+    _refuse_out_inside(raw, out)
     tally = Tally(entries)
     with only_writer(out), stop_flag() as stop:
         progress = Progress("  read", sum(len(entry.documents) for entry in entries))
         for entry in entries:
             _prepare_person(entry, out, config, tally, progress, stop)
-        _drop_strangers(out, {entry.persona.id for entry in entries})
+        _drop_leftovers(out, tally)
         _write_corpus(out, config, tally)
     return tally
 
@@ -138,7 +138,7 @@ def _prepare_person(
 def _accept(outcomes: Sequence[Outcome], tally: Tally) -> list[tuple[str, Interview]]:
     """Accepted interviews, oldest first and numbered; a repeated one is refused."""
     tally.rejects += [outcome.reject for outcome in outcomes if outcome.reject]
-    accepted = []
+    accepted: list[tuple[str, Interview]] = []
     seen: dict[str, str] = {}
     for outcome in sorted(
         (o for o in outcomes if o.content), key=lambda o: (o.date or "", o.source)
@@ -166,7 +166,7 @@ def _accept(outcomes: Sequence[Outcome], tally: Tally) -> list[tuple[str, Interv
 def _repeat(interview: Interview, reason: str, first: str) -> Reject:
     detail = {
         "duplicate": f"has the same words as {first}; one of them is enough",
-        "same_name": f"is named like {first} but for the ending; rename one of them",
+        "same_name": f"would have the same id as {first}; rename one of them",
     }[reason]
     return Reject(
         source=interview.source,
@@ -199,18 +199,20 @@ def _write_person(
             yield rows
 
     write_row_groups(out / "turns" / f"{name}.parquet", TURN_COLUMNS, groups("turns"))
-    table = out / "qa.parquet" / f"{name}.parquet"
-    write_row_groups(table, PAIR_COLUMNS, groups("pairs"))
-    pairs: dict[str, list[QAPair]] = {interview.id: [] for _, interview in kept}
-    for row in read_table(table):
-        pairs[row["interview_id"]].append(from_row(QAPair, row))
+    write_row_groups(out / "qa.parquet" / f"{name}.parquet", PAIR_COLUMNS, groups("pairs"))
+    ids = {rows[0]["interview_id"]: [row["id"] for row in rows] for rows in groups("pairs")}
     try:
-        split = split_persona(name, [i for _, i in kept], pairs, config.split)
+        split = split_persona(name, [i for _, i in kept], ids, config.split)
     except ValueError as error:
         tally.not_split[name] = str(error)
         return
     tally.splits.append(split)
-    by_id = {pair.id: pair for own in pairs.values() for pair in own}
+
+    def chosen(part: tuple[str, ...]) -> Iterator[QAPair]:
+        wanted = set(part)
+        for rows in groups("pairs"):
+            yield from (from_row(QAPair, row) for row in rows if row["id"] in wanted)
+
     prompt = persona_prompt(
         entry.persona.name,
         prompt_id=config.prompt,
@@ -218,22 +220,35 @@ def _write_person(
         template_args=config.template_args,
     )
     write_sft(
-        out / "sft" / name,
-        prompt,
-        [by_id[pair_id] for pair_id in split.train],
-        [by_id[pair_id] for pair_id in split.validation],
+        out / "sft" / name, prompt, train=chosen(split.train), validation=chosen(split.validation)
     )
 
 
-def _drop_strangers(out: Path, known: set[str]) -> None:
-    """Remove what an earlier run wrote about people who are no longer in RAW."""
+def _refuse_out_inside(raw: Sequence[Path], out: Path) -> None:
+    """The next run would read the corpus as the transcripts of a person."""
+    for root in (path.resolve() for path in raw):
+        if out.resolve().is_relative_to(root):
+            raise ValueError(
+                f"the corpus folder {out} lies in {root}, which is read; choose --out beside it"
+            )
+
+
+def _drop_leftovers(out: Path, tally: Tally) -> None:
+    """Remove what an earlier run kept of people, interviews or consents that are gone."""
     import shutil
 
+    here = {entry.persona.id for entry in tally.entries}
+    refused = {reject.persona_id for reject in tally.rejects if reject.stage == "consent"}
+    accepted = {interview.persona_id for interview in tally.interviews}
+    split = {split.persona_id for split in tally.splits}
     for path in (*out.glob("turns/*.parquet"), *out.glob("qa.parquet/*.parquet")):
-        if path.stem not in known:
+        if path.stem not in accepted:
             path.unlink()
-    for folder in (*out.glob("sft/*"), *out.glob("ingest/*")):
-        if folder.name not in known:
+    for folder in out.glob("sft/*"):
+        if folder.name not in split:
+            shutil.rmtree(folder)
+    for folder in out.glob("ingest/*"):
+        if folder.name not in here - refused:
             shutil.rmtree(folder)
 
 

@@ -26,8 +26,9 @@ class PromptSpec:
     """How a persona is addressed.
 
     `system` may hold `{name}`; `persona_name` is None in the bundle of a category or pooled
-    adapter, which is addressed as each of its people in turn. `template_args` go to the chat template (for example
-    `enable_thinking`). `system_role: in_user` is for templates that know no system role.
+    adapter, which is addressed as each of its people in turn. `template_args` go to the chat
+    template (for example `enable_thinking`). `system_role: in_user` is for templates that know
+    no system role.
     """
 
     id: str
@@ -54,13 +55,17 @@ class Context:
 NO_CONTEXT = Context()
 
 
-def persona_prompt(name: str | None, *, prompt_id: str = DEFAULT_PROMPT, **settings: Any) -> PromptSpec:
+def persona_prompt(
+    name: str | None, *, prompt_id: str = DEFAULT_PROMPT, **settings: Any
+) -> PromptSpec:
     """The prompt of a named person, its wording read from `prompts/PROMPT_ID.txt`.
 
     Raises:
         ValueError: no such prompt.
     """
-    return PromptSpec(id=prompt_id, system=read_prompt(PROMPTS, prompt_id), persona_name=name, **settings)
+    return PromptSpec(
+        id=prompt_id, system=read_prompt(PROMPTS, prompt_id), persona_name=name, **settings
+    )
 
 
 def read_prompt(folder: Path, prompt_id: str) -> str:

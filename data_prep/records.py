@@ -9,7 +9,6 @@ import datetime
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -134,14 +133,20 @@ class PersonaSplit:
     test: tuple[str, ...]
 
 
-@cache
-def adapter_for(record_type: type) -> TypeAdapter[Any]:
-    return TypeAdapter(record_type)
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+
+
+def adapter_for(record_type: Any) -> TypeAdapter[Any]:
+    """The validator of a record type, built once."""
+    if record_type not in _ADAPTERS:
+        _ADAPTERS[record_type] = TypeAdapter(record_type)
+    return _ADAPTERS[record_type]
 
 
 def to_row(record: object) -> dict[str, Any]:
     """The record as JSON-ready values."""
-    return adapter_for(type(record)).dump_python(record, mode="json")  # type: ignore[no-any-return]
+    row: dict[str, Any] = adapter_for(type(record)).dump_python(record, mode="json")
+    return row
 
 
 def from_row(record_type: type[R], row: Mapping[str, Any], *, where: str = "") -> R:
@@ -151,9 +156,10 @@ def from_row(record_type: type[R], row: Mapping[str, Any], *, where: str = "") -
         ValueError: unknown, missing or ill-typed fields; the message names the first one.
     """
     try:
-        return adapter_for(record_type).validate_python(row)  # type: ignore[no-any-return]
+        record: R = adapter_for(record_type).validate_python(row)
     except ValidationError as error:
         raise ValueError(describe(error, record_type.__name__, where)) from None
+    return record
 
 
 def describe(error: ValidationError, what: str, where: str = "") -> str:

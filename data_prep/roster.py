@@ -8,17 +8,19 @@ who, when, title, licence.
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from data_prep.files import read_jsonl
-from data_prep.records import Persona, from_row
+from data_prep.records import DatePrecision, Persona, from_row
 
-MANIFESTS = ("manifest.jsonl", "personas.jsonl")
+MANIFESTS = ("personas.jsonl", "manifest.jsonl")  # what the first says of a person decides
+DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 NOT_TRANSCRIPTS = re.compile(r"(readme|licen[cs]e|notice|copying)\b.*|\..*|.*~", re.IGNORECASE)
 
 
@@ -58,27 +60,31 @@ def read_roster(raw: Sequence[Path]) -> list[Entry]:
         ValueError: a path does not exist, holds no document, or two folders claim one person.
     """
     by_persona: dict[str, Entry] = {}
-    folders: dict[str, Path] = {}
+    homes: dict[str, Path] = {}  # the folder whose name made the id
+    seen: set[Path] = set()
     for root in raw:
         if not root.exists():
             raise ValueError(f"{root} does not exist; name a folder of transcripts or a file")
         count = 0
         for folder, files, base in _person_folders(root):
             known = _read_manifests([base, base.parent])
-            for persona, documents in _entries(folder, files, base, known):
+            for persona, documents, from_name in _entries(folder, files, base, known):
                 count += len(documents)
-                if persona.id in by_persona and folders[persona.id].parent != folder.parent:
+                own = folder.resolve()
+                if from_name and homes.setdefault(persona.id, own) != own:
                     raise ValueError(
-                        f"{folders[persona.id]} and {folder} are both {persona.id!r}; "
-                        "rename one of them, or give it another id in personas.jsonl"
+                        f"{homes[persona.id]} and {own} are both {persona.id!r}; rename one of "
+                        "them, or say in manifest.jsonl whose documents they hold"
                     )
-                folders[persona.id] = folder
-                known_entry = by_persona.setdefault(persona.id, Entry(persona, []))
-                known_entry.documents.extend(documents)
+                entry = by_persona.setdefault(persona.id, Entry(persona, []))
+                entry.documents.extend(d for d in documents if d.path.resolve() not in seen)
+                seen.update(d.path.resolve() for d in documents)
         if not count:
             raise ValueError(
                 f"{root} holds no documents; expected a folder per person with transcripts in it"
             )
+    for entry in by_persona.values():
+        entry.documents.sort(key=lambda document: document.source)
     return [by_persona[name] for name in sorted(by_persona)]
 
 
@@ -119,45 +125,82 @@ def _documents(folder: Path, *, deep: bool = False) -> list[Path]:
 
 
 def _read_manifests(folders: Iterable[Path]) -> _Known:
+    """What the files say, the nearer folder first; later ones only add."""
     known = _Known()
     for folder in folders:
-        for name in MANIFESTS:
-            path = folder / name
-            if path.is_file() and not known.personas:
+        for path in (folder / name for name in MANIFESTS):
+            if path.is_file():
                 for row in read_jsonl(path):
-                    _learn(known, row, folder, f"{path}")
+                    _learn(known, row, folder, str(path))
     return known
 
 
 def _learn(known: _Known, row: Mapping[str, Any], folder: Path, where: str) -> None:
     """A row about a person (it has `id`) or about a document (it has `file`)."""
-    if "file" in row:
-        known.documents[(folder / str(row["file"])).resolve()] = dict(row)
-        if row.get("person_id") and row.get("person_name"):
-            persona = Persona(
-                id=slug(str(row["person_id"])),
-                name=str(row["person_name"]),
-                category=row.get("category"),
-            )
-            known.personas.setdefault(str(row["person_id"]), persona)
+    if "file" not in row:
+        persona = from_row(Persona, row, where=where)
+        known.personas.setdefault(persona.id, persona)
         return
-    persona = from_row(Persona, row, where=where)
-    known.personas[persona.id] = persona
+    known.documents.setdefault((folder / str(row["file"])).resolve(), _checked(row, where))
+    if row.get("person_id") and row.get("person_name"):
+        name = slug(str(row["person_id"]))
+        persona = Persona(id=name, name=str(row["person_name"]), category=row.get("category"))
+        known.personas.setdefault(name, persona)
+
+
+def _checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A document's row with texts where texts are due; a year may be written as a number.
+
+    Raises:
+        ValueError: names file, document and field.
+    """
+    texts = {}
+    for key in ("date", "date_precision", "title", "language", "licence", "licence_note"):
+        value = row.get(key)
+        if type(value) is int and key == "date":
+            value = str(value)
+        problem = value is not None and not isinstance(value, str)
+        if value is not None and not problem:
+            problem = (key == "date" and not is_date(value)) or (
+                key == "date_precision" and value not in get_args(DatePrecision)
+            )
+        if problem:
+            expected = {
+                "date": "YYYY, YYYY-MM or YYYY-MM-DD",
+                "date_precision": ", ".join(get_args(DatePrecision)),
+            }.get(key, "a text")
+            raise ValueError(f"{where}: {key} of {row['file']!r} is {value!r}, expected {expected}")
+        texts[key] = value
+    return {**row, **texts}
+
+
+def is_date(text: str) -> bool:
+    """Whether this is a day, month or year of the calendar, written the way records do."""
+    if not DATE.fullmatch(text):
+        return False
+    year, month, day = (*map(int, text.split("-")), 1, 1)[:3]
+    try:
+        datetime.date(year, month, day)
+    except ValueError:
+        return False
+    return True
 
 
 def _entries(
     folder: Path, files: Sequence[Path], base: Path, known: _Known
-) -> Iterator[tuple[Persona, list[RawDocument]]]:
-    """Files that a manifest gives to a person go there, the rest to the folder's person."""
-    by_person: dict[str, list[RawDocument]] = {}
+) -> Iterator[tuple[Persona, list[RawDocument], bool]]:
+    """Files that a manifest gives to a person go there, the rest to the folder's person.
+
+    The last value says whether the folder's name alone decided who it is.
+    """
+    by_person: dict[tuple[str, bool], list[RawDocument]] = {}
     for path in files:
         row = known.documents.get(path.resolve(), {})
         person = str(row.get("person_id") or folder.name)
-        by_person.setdefault(person, []).append(_document(path, base, row))
-    for person, documents in by_person.items():
-        yield known.personas.get(person) or known.personas.get(slug(person)) or _unnamed(
-            person
-        ), documents
+        from_name = not row.get("person_id")
+        by_person.setdefault((person, from_name), []).append(_document(path, base, row))
+    for (person, from_name), documents in by_person.items():
+        yield known.personas.get(slug(person)) or _unnamed(person), documents, from_name
 
 
 def _unnamed(folder_name: str) -> Persona:

@@ -1,12 +1,12 @@
 """SFT sets: Q&A pairs as the chats that training sees, one folder per persona.
 
-    sft/NAME/train.jsonl, validation.jsonl    one `SFTExample` a line
-    sft/NAME/prompt.json                      the `PromptSpec` that training copies on
+sft/NAME/train.jsonl, validation.jsonl    one `SFTExample` a line
+sft/NAME/prompt.json                      the `PromptSpec` that training copies on
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -42,17 +42,13 @@ def single_turn(pair: QAPair, prompt: PromptSpec) -> SFTExample:
     )
     said = tuple(SFTMessage(role=m["role"], content=m["content"]) for m in asked)
     answer = SFTMessage(role="assistant", content=pair.answer, train=True)
-    return SFTExample(
-        persona_id=pair.persona_id, pair_ids=(pair.id,), messages=(*said, answer)
-    )
+    return SFTExample(persona_id=pair.persona_id, pair_ids=(pair.id,), messages=(*said, answer))
 
 
-def write_sft(
-    folder: Path, prompt: PromptSpec, train: Sequence[QAPair], validation: Sequence[QAPair]
-) -> None:
-    """Write one persona's sets."""
+def write_sft(folder: Path, prompt: PromptSpec, **parts: Iterable[QAPair]) -> None:
+    """Write one persona's sets: `train=...`, `validation=...`, each as its pairs come."""
     write_json(folder / "prompt.json", to_row(prompt))
-    for part, pairs in (("train", train), ("validation", validation)):
+    for part, pairs in parts.items():
         rows = (to_row(single_turn(pair, prompt)) for pair in pairs)
         write_jsonl(folder / f"{part}.jsonl", rows)
 
@@ -70,4 +66,6 @@ def read_sft(folder: Path, part: Literal["train", "validation"]) -> list[SFTExam
 
 
 def read_prompt_spec(folder: Path) -> PromptSpec:
-    return from_row(PromptSpec, read_json(folder / "prompt.json"), where=str(folder / "prompt.json"))
+    return from_row(
+        PromptSpec, read_json(folder / "prompt.json"), where=str(folder / "prompt.json")
+    )

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from data_prep.records import STRICT, Interview, PersonaSplit, QAPair, SplitRule
+from data_prep.records import STRICT, Interview, PersonaSplit, SplitRule
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -29,7 +29,7 @@ class SplitConfig:
 def split_persona(
     persona_id: str,
     interviews: Sequence[Interview],
-    pairs: Mapping[str, Sequence[QAPair]],
+    pair_ids: Mapping[str, Sequence[str]],
     config: SplitConfig | None = None,
 ) -> PersonaSplit:
     """Hold out the latest `ceil(test_fraction * n)` interviews; validate on the latest of the rest.
@@ -37,18 +37,18 @@ def split_persona(
     Without a second remaining interview there is no validation part.
 
     Args:
-        pairs: Q&A pairs by interview id; interviews without pairs do not count.
+        pair_ids: ids of Q&A pairs by interview id, in order; interviews without pairs do not count.
 
     Raises:
         ValueError: nothing would be left to train or to test on.
     """
     config = config or SplitConfig()
     ordered = sorted(
-        (interview for interview in interviews if pairs.get(interview.id)),
+        (interview for interview in interviews if pair_ids.get(interview.id)),
         key=lambda interview: (interview.sequence, interview.id),
     )
     if len(ordered) < 2:
-        return _split_within(persona_id, ordered, pairs, config)
+        return _split_within(persona_id, ordered, pair_ids, config)
     num_test = math.ceil(config.test_fraction * len(ordered))
     rest, test = ordered[:-num_test], ordered[-num_test:]
     if not rest:
@@ -61,20 +61,20 @@ def split_persona(
     return PersonaSplit(
         persona_id=persona_id,
         rule=SplitRule(kind="by_interview", has_validation=has_validation),
-        train=_ids(train, pairs),
-        validation=_ids(validation, pairs),
-        test=_ids(test, pairs),
+        train=_ids(train, pair_ids),
+        validation=_ids(validation, pair_ids),
+        test=_ids(test, pair_ids),
     )
 
 
 def _split_within(
     persona_id: str,
     interviews: Sequence[Interview],
-    pairs: Mapping[str, Sequence[QAPair]],
+    pair_ids: Mapping[str, Sequence[str]],
     config: SplitConfig,
 ) -> PersonaSplit:
-    """The last contiguous share of exchanges is the test, after a gap so that follow-ups do not leak."""
-    own = pairs[interviews[0].id] if interviews else []
+    """Test on the last contiguous share of exchanges, after a gap: follow-ups would leak."""
+    own = tuple(pair_ids[interviews[0].id]) if interviews else ()
     num_test = math.ceil(config.test_fraction * len(own))
     num_train = len(own) - num_test - config.gap
     if config.single == "skip" or num_train < 1:
@@ -82,17 +82,14 @@ def _split_within(
             f"persona {persona_id!r} has {len(interviews)} interview with {len(own)} Q&A pairs, "
             "too few to split; add transcripts"
         )
-    ids = [pair.id for pair in own]
     return PersonaSplit(
         persona_id=persona_id,
         rule=SplitRule(kind="within_interview", has_validation=False),
-        train=tuple(ids[:num_train]),
+        train=own[:num_train],
         validation=(),
-        test=tuple(ids[-num_test:]),
+        test=own[-num_test:],
     )
 
 
-def _ids(
-    interviews: Sequence[Interview], pairs: Mapping[str, Sequence[QAPair]]
-) -> tuple[str, ...]:
-    return tuple(pair.id for interview in interviews for pair in pairs[interview.id])
+def _ids(interviews: Sequence[Interview], pair_ids: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(name for interview in interviews for name in pair_ids[interview.id])

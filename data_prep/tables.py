@@ -49,7 +49,9 @@ def write_row_groups(
     count = 0
     with replacing(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
         for rows in groups:
-            arrays = {name: [_cell(row[name], kind) for row in rows] for name, kind in columns.items()}
+            arrays = {
+                name: [_cell(row[name], kind) for row in rows] for name, kind in columns.items()
+            }
             writer.write_table(pa.table(arrays, schema=schema))
             count += len(rows)
     return count
@@ -62,6 +64,8 @@ def _cell(value: Any, kind: str) -> Any:
 def _schema(columns: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
-    fields = [(name, pa.type_for_alias("string" if k == "json" else k)) for name, k in columns.items()]
+    fields = [
+        (name, pa.type_for_alias("string" if k == "json" else k)) for name, k in columns.items()
+    ]
     nested = sorted(name for name, kind in columns.items() if kind == "json")
     return pa.schema(fields, metadata={"json_columns": json.dumps(nested)})

@@ -14,14 +14,12 @@ from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass
 
-from data_prep.exchanges import QUESTION_MARK, Speech, asks, merge_turns
+from data_prep.exchanges import QUESTION_MARK, Speech, asking_flags, asks, merge_turns
 from data_prep.interviewee import Finding
 from data_prep.readers.document import Document
 from data_prep.records import STRICT, Persona
 
-Reason = Literal[
-    "monologue", "answers_only", "no_questions", "wrong_person", "panel", "too_short"
-]
+Reason = Literal["monologue", "answers_only", "no_questions", "wrong_person", "panel", "too_short"]
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -103,8 +101,9 @@ def measure(speeches: list[Speech], finding: Finding) -> dict[str, Any]:
 def answered_words(speeches: list[Speech], own: set[str]) -> tuple[list[int], int]:
     """Words of each answer by the persona, and words that others say to the persona's questions."""
     given, received = [], 0
-    for before, after in pairwise(speeches):
-        if (before.speaker in own) == (after.speaker in own) or not asks(before.text):
+    asking = asking_flags(speeches)
+    for asked, (before, after) in zip(asking, pairwise(speeches), strict=False):
+        if (before.speaker in own) == (after.speaker in own) or not asked:
             continue
         if after.speaker in own:
             given.append(after.num_words)
@@ -117,9 +116,9 @@ def after_first_question(speeches: list[Speech], own: set[str]) -> float:
     """Share of the persona's words that come after somebody's first question."""
     before = after = 0
     asked = False
-    for speech in speeches:
+    for asking, speech in zip(asking_flags(speeches), speeches, strict=True):
         if speech.speaker not in own:
-            asked = asked or asks(speech.text)
+            asked = asked or asking
         elif asked:
             after += speech.num_words
         else:
@@ -159,8 +158,7 @@ def asking_labels(speeches: list[Speech]) -> set[str]:
 def alternation(speeches: list[Speech], own: set[str]) -> float:
     """Share of speaker changes in which the persona takes or yields the word."""
     changes = [
-        (before.speaker in own) != (after.speaker in own)
-        for before, after in pairwise(speeches)
+        (before.speaker in own) != (after.speaker in own) for before, after in pairwise(speeches)
     ]
     return round(sum(changes) / max(1, len(changes)), 3)
 
@@ -197,12 +195,6 @@ def check_person(
             f"{loudest!r} speaks {share:.0%} of the words, {persona.name!r} only "
             f"{features['persona_word_share']:.0%}",
         )
-    if features["received_answer_words"] > features["answer_words"]:
-        return (
-            "wrong_person",
-            f"{persona.name!r} gets {features['received_answer_words']} words in answer to questions "
-            f"and gives {features['answer_words']}: the person is the one who asks",
-        )
     others = {
         label: share
         for label, share in features["answer_shares"].items()
@@ -211,6 +203,12 @@ def check_person(
     if sum(others.values()) > config.max_other_answers:
         listed = ", ".join(f"{label!r} {share:.0%}" for label, share in others.items())
         return "panel", f"others give part of the answers: {listed}"
+    if features["received_answer_words"] > features["answer_words"]:
+        return (
+            "wrong_person",
+            f"{persona.name!r} is told {features['received_answer_words']} words in answer to "
+            f"questions and gives {features['answer_words']}: the person is the one who asks",
+        )
     return None
 
 

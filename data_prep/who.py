@@ -36,7 +36,7 @@ _WHO = re.compile(
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class ContextSpec:
-    """A context method and its sizes: `num_ranked` by relevance or chance, `num_recent` last ones."""
+    """A context method: `num_ranked` pairs by relevance or chance, then `num_recent` last ones."""
 
     kind: ContextKind = "none"
     num_ranked: int = 0
@@ -96,7 +96,7 @@ def parse_context(text: str) -> ContextSpec:
         return ContextSpec(kind=text)  # type: ignore[arg-type]
     kind, *sizes = text.split("-")
     wanted = _NUM_SIZES.get(kind)
-    if wanted != len(sizes) or not all(s.isdigit() and int(s) > 0 for s in sizes):
+    if wanted != len(sizes) or not all(re.fullmatch("[1-9][0-9]{0,8}", s) for s in sizes):
         known = ", ".join([*_PLAIN, "chronological-M", "random-K", "retrieval-K", "hybrid-K-M"])
         raise ValueError(f"unknown context {text!r}; known: {known} (M, K positive whole numbers)")
     numbers = [int(size) for size in sizes]

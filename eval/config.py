@@ -73,5 +73,5 @@ class EvalConfig:
         for method in (self.baseline, self.primary):
             if method not in self.methods:
                 raise ValueError(
-                    f"{method!r} is to be compared but is not among methods: {', '.join(self.methods)}"
+                    f"{method!r} is to be compared, but methods are {', '.join(self.methods)}"
                 )

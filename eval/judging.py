@@ -107,9 +107,7 @@ def _judge(
     }
     open_keys = [key for key in waiting if key not in rows]
     for attempt in range(config.attempts):
-        requests = [
-            _request(waiting[key], config, constrained, attempt, seed) for key in open_keys
-        ]
+        requests = [_request(waiting[key], config, constrained, attempt, seed) for key in open_keys]
         replies = engine.generate(requests) if requests else iter(())
         for key, reply in zip(list(open_keys), replies, strict=True):
             rows[key] = _verdict(key, waiting[key], reply, config, engine, attempt)
@@ -150,9 +148,7 @@ def _verdict(
     return row | {"score": verdict.score, "explanation": verdict.explanation}
 
 
-def _row(
-    key: str, case: Case, status: str, config: JudgeConfig, engine: Engine
-) -> dict[str, Any]:
+def _row(key: str, case: Case, status: str, config: JudgeConfig, engine: Engine) -> dict[str, Any]:
     return {
         "key": key,
         "status": status,

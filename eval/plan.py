@@ -171,9 +171,7 @@ class Planner:
         category = self.corpus.persona(person.id).category
         names = set(list_names(self.adapters))
         peers = [
-            p.id
-            for p in people
-            if p.id in names and self.corpus.persona(p.id).category == category
+            p.id for p in people if p.id in names and self.corpus.persona(p.id).category == category
         ]
         if category is None or len(peers) < 2 or person.id not in peers:
             return None
@@ -194,7 +192,14 @@ class Planner:
                         self._score("who_said_it", method, who, person, pair, addressed_as=suspect)
 
     def _score(
-        self, table: Table, method: str, who: Who, person: Person, pair: QAPair, *, addressed_as: Person
+        self,
+        table: Table,
+        method: str,
+        who: Who,
+        person: Person,
+        pair: QAPair,
+        *,
+        addressed_as: Person,
     ) -> None:
         request, used = self._request(who, person, pair, addressed_as, completion=pair.answer)
         key = request_key("score_text", request, self.engine.fingerprint)
@@ -305,7 +310,8 @@ def refuse_leaks(context: Context, test: Sequence[QAPair]) -> None:
     for pair in context.pairs:
         if pair.id in ids or pair.answer in texts:
             raise ValueError(
-                f"context pair {pair.id!r} is held-out text; the corpus split leaks, prepare it again"
+                f"context pair {pair.id!r} is held-out text; the split leaks, "
+                "prepare the corpus again"
             )
 
 

@@ -34,7 +34,7 @@ class HeatMap:
 
 
 def heat_map(people: Sequence[str], matrix: Sequence[Sequence[float | None]]) -> HeatMap:
-    """Cells with colours scaled to the largest absolute value; rows without answers are left out."""
+    """Cells coloured by their share of the largest absolute value; rows without answers go."""
     shown = range(min(len(people), MAX_PEOPLE))
     limit = max((abs(v) for row in matrix for v in row if v is not None), default=0.0)
     rows = []
@@ -90,7 +90,7 @@ def _nice(step: float) -> float:
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step * (1 - 1e-9))
 
 
-def sparkline(values: Sequence[float], *, width: int = 120, height: int = 28) -> list[list[float]]:
+def sparkline(values: Sequence[float], *, width: int = 100, height: int = 28) -> list[list[float]]:
     """Points of a curve, evenly spaced, the largest value at the top."""
     low, high = min(values), max(values)
     spread = high - low or 1.0

@@ -12,18 +12,20 @@ from typing import Any
 
 from data_prep.who import ContextSpec, parse_who
 from eval.plan import PEER, POOLED
-from eval.stats import Interval, macro_mean
+from eval.stats import macro_mean
 
 DASH = "–"
+NBSP = "\u00a0"
+INTERVAL = f"95{NBSP}% interval"
 SIGNIFICANT = 0.05
 
 STATUSES = {
     "ok": "ok",
-    "candidate_invalid": "no usable reply",
-    "judge_unparseable": "verdict not readable",
-    "judge_refused": "judge refused",
-    "judge_truncated": "verdict cut off",
-    "transport_error": "connection failed",
+    "candidate_invalid": "without a usable reply",
+    "judge_unparseable": "unreadable",
+    "judge_refused": "refused by the judge",
+    "judge_truncated": "cut off",
+    "transport_error": "lost in transport",
     "not_judged": "not judged",
     "not_run": "not run",
 }
@@ -101,15 +103,17 @@ def answer(group: Mapping[str, Any], primary: Mapping[str, str]) -> Answer:
         sentence = f"No answer yet: {ours} and {base} have no scored answers in common."
         return Answer("No answer yet", sentence, [who] if who else [])
     verdict, limit = _verdict(compared)
-    controls = [_control(methods[name], compared) for name in CONTROL_LABELS if name in methods]
-    found = [control for control in controls if control]
+    gains = compared["difference"]["mean"] < 0
+    controls = [methods[name] for name in CONTROL_LABELS if name in methods] if gains else []
+    found = [control for entry in controls if (control := _control(entry, compared))]
     if verdict in ("Yes", "Points to yes"):
-        verdict = next((c.verdict for c in found if c.verdict), verdict)
+        verdict = next((c.verdict for c in sorted(found, key=_severity) if c.verdict), verdict)
     body = f"{ours} needs {_change(compared['relative'])} than {base} ({_evidence(compared)})"
     sentence = f"{verdict}: on held-out answers, {body}{limit}."
     remarks = [who] if who else []
-    remarks += [control.remark for control in found]
-    if compared["difference"]["mean"] < 0 and not found:
+    if found:
+        remarks.append(_controls_remark(found))
+    elif gains:
         remarks.append(
             "No control was scored, so how much of this is the person, "
             "and how much a common register, is open."
@@ -141,7 +145,7 @@ def _verdict(compared: Mapping[str, Any]) -> tuple[str, str]:
     if interval["mean"] > 0:
         return "No", ""
     if compared["p"] > SIGNIFICANT:
-        return "Points to yes", f"; the permutation test over people gives p = {p_value(compared['p'])}"
+        return "Points to yes", f"; permutation over people: p = {p_value(compared['p'])}"
     return "Yes", ""
 
 
@@ -151,31 +155,37 @@ class _Control:
     remark: str
 
 
+NOT_THE_PERSON, OPEN = "Register, not person", "Open"
+
+
+def _severity(control: _Control) -> bool:
+    return control.verdict != NOT_THE_PERSON
+
+
 def _control(entry: Mapping[str, Any], primary: Mapping[str, Any]) -> _Control | None:
     """Compare relative changes person by person; both are paired with the same baseline."""
     control = entry.get("versus_baseline", {}).get("relative_by_persona", {})
     ours = primary["relative_by_persona"]
     shared = sorted(set(ours) & set(control))
-    if not shared or primary["difference"]["mean"] >= 0:
+    if not shared:
         return None
-    label = f"Control, {in_sentence(entry['method'])}: "
-    own = sum(ours[name] for name in shared) / len(shared)
     other = sum(control[name] for name in shared) / len(shared)
-    changes = f"{percent(other, signed=True)} against {percent(own, signed=True)}"
-    if other <= own:
-        return _Control(
-            "Register, not person",
-            f"{label}it gains as much ({changes}). A gain the controls share is register, not person.",
-        )
-    gap = macro_mean({name: [ours[name] - control[name]] for name in shared})
-    told_apart = gap.high is not None and gap.high < 0
-    if told_apart:
-        return _Control(None, f"{label}{changes}; the own adapter’s lead is beyond its interval.")
-    return _Control(
-        "Open",
-        f"{label}{changes}; {people(len(shared))} cannot tell the two apart. "
-        "A gain the controls share is register, not person.",
-    )
+    lead = macro_mean({name: [control[name] - ours[name]] for name in shared})
+    remark = f"{in_sentence(entry['method'])} {percent(other, signed=True)}"
+    if lead.mean <= 0:
+        return _Control(NOT_THE_PERSON, f"{remark} (as much)")
+    points = f"lead {number(100 * lead.mean, digits=1)} points"
+    if lead.low is None or lead.high is None or lead.low <= 0:
+        return _Control(OPEN, f"{remark} ({points}, not told apart)")
+    ends = f"{number(100 * lead.low, digits=1)} to {number(100 * lead.high, digits=1)}"
+    return _Control(None, f"{remark} ({points}, {INTERVAL} {ends})")
+
+
+def _controls_remark(controls: Sequence[_Control]) -> str:
+    text = "Controls: " + "; ".join(control.remark for control in controls)
+    if any(control.verdict for control in controls):
+        return f"{text}. A gain the controls share is register, not person."
+    return f"{text}."
 
 
 def _who_said_it(who: Mapping[str, Any] | None) -> str:
@@ -190,10 +200,12 @@ def _who_said_it(who: Mapping[str, Any] | None) -> str:
 
 
 def _accuracy_range(accuracy: Mapping[str, Any]) -> str:
-    if accuracy["low"] is None:
+    if not has_width(accuracy):
         return ""
-    low, high = clipped(accuracy, 0.0, 1.0)
-    return f" (95 % interval {percent(low, digits=0)} to {percent(high, digits=0)})"
+    inside = clipped(accuracy, 0.0, 1.0)
+    return (
+        f" ({INTERVAL} {percent(inside['low'], digits=0)} to {percent(inside['high'], digits=0)})"
+    )
 
 
 def _change(relative: float) -> str:
@@ -206,7 +218,7 @@ def _evidence(compared: Mapping[str, Any]) -> str:
     interval = compared["difference"]
     parts = [f"difference {number(interval['mean'], signed=True)}"]
     if interval["low"] is not None:
-        parts[0] += f", 95 % interval {span(interval, signed=True)}"
+        parts[0] += f", {INTERVAL} {span(interval, signed=True)}"
     return f"{parts[0]}; {people(compared['num_personas'])}, {interval['num_items']} answers"
 
 
@@ -229,7 +241,9 @@ def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str
 
 
 def percent(value: float | None, *, digits: int = 1, signed: bool = False) -> str:
-    return DASH if value is None else f"{number(100 * value, digits=digits, signed=signed)} %"
+    if value is None:
+        return DASH
+    return f"{number(100 * value, digits=digits, signed=signed)}{NBSP}%"
 
 
 def span(interval: Mapping[str, Any], *, digits: int = 3, signed: bool = False) -> str:
@@ -239,9 +253,21 @@ def span(interval: Mapping[str, Any], *, digits: int = 3, signed: bool = False) 
     return " to ".join(number(end, digits=digits, signed=signed) for end in ends)
 
 
-def clipped(interval: Mapping[str, Any], lowest: float, highest: float) -> tuple[float, float]:
-    """The ends of an interval that Student's t drew past what the scale allows."""
-    return max(interval["low"], lowest), min(interval["high"], highest)
+def clipped(interval: Mapping[str, Any], lowest: float, highest: float) -> dict[str, Any]:
+    """The interval without what Student's t drew past the ends of the scale."""
+    if interval["low"] is None:
+        return dict(interval)
+    return {**interval, "low": max(interval["low"], lowest), "high": min(interval["high"], highest)}
+
+
+def no_interval(interval: Mapping[str, Any]) -> str:
+    """Why there is none to show."""
+    return "one person allows no interval" if interval["low"] is None else "the same for everybody"
+
+
+def has_width(interval: Mapping[str, Any]) -> bool:
+    """Whether people differ at all; an interval over equal people is a point and says nothing."""
+    return interval["low"] is not None and interval["low"] < interval["high"]
 
 
 def p_value(p: float | None) -> str:
@@ -269,10 +295,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def as_interval(value: Mapping[str, Any] | None) -> Interval | None:
-    return None if value is None else Interval(**value)
 
 
 SECRETS = re.compile(r"(?i)^(api_?key|token|password|secret|authorization|headers)$")

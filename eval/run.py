@@ -1,10 +1,10 @@
 """One evaluation from plan to metrics: generate -> judge -> score, each stage resumable.
 
-    runs/NAME/config.yaml         all settings, defaults included
-    runs/NAME/generate/           plan.jsonl, likelihood/, replies/
-    runs/NAME/judge/              verdicts
-    runs/NAME/score/              likelihood.parquet, answers.parquet
-    runs/NAME/metrics.json        every number of the report
+runs/NAME/config.yaml         all settings, defaults included
+runs/NAME/generate/           plan.jsonl, likelihood/, replies/
+runs/NAME/judge/              verdicts
+runs/NAME/score/              likelihood.parquet, answers.parquet
+runs/NAME/metrics.json        every number of the report
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ def generate(run: Path, plan: Plan, engine: Engine, config: EvalConfig) -> None:
     write_manifest(folder, "generate", config=resolved(config), counts=counts, seed=config.seed)
 
 
-def judge(
-    run: Path, corpus: Corpus, engine: Engine, candidate: Engine, config: EvalConfig
-) -> None:
+def judge(run: Path, corpus: Corpus, engine: Engine, candidate: Engine, config: EvalConfig) -> None:
     """Judge the replies of a run.
 
     Raises:
@@ -110,7 +108,11 @@ def judge(
         {"name": named.name, "model": engine.model, "same_base": same_base, "validation": None},
     )
     write_manifest(
-        run / "judge", "judge", config=resolved(config), counts={"cases": len(cases)}, seed=config.seed
+        run / "judge",
+        "judge",
+        config=resolved(config),
+        counts={"cases": len(cases)},
+        seed=config.seed,
     )
 
 

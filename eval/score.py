@@ -39,7 +39,10 @@ def score_run(run: Path, corpus: Corpus, config: EvalConfig) -> dict[str, Any]:
     uses = list(read_jsonl(run / "generate" / "plan.jsonl"))
     likelihood = _likelihood_rows(uses, read_rows(run / "generate" / "likelihood").by_key)
     answers = _answer_rows(
-        uses, read_rows(run / "generate" / "replies").by_key, read_rows(run / "judge").by_key, corpus
+        uses,
+        read_rows(run / "generate" / "replies").by_key,
+        read_rows(run / "judge").by_key,
+        corpus,
     )
     write_table(run / "score" / "likelihood.parquet", likelihood)
     write_table(run / "score" / "answers.parquet", answers)
@@ -219,8 +222,8 @@ def _who_said_it(rows: Sequence[Row], corpus: Corpus) -> dict[str, Any] | None:
         "people": suspects,
         "matrix": matrix,
         "unit": "bits per character gained over the base",
-        "num_unscored": len(gains) - len(whole),
-        "over_all": _identification(whole, {s: suspects for s in suspects}),
+        "num_unscored": len({(persona, pair) for persona, pair, _ in scored}) - len(whole),
+        "over_all": _identification(whole, dict.fromkeys(suspects, suspects)),
         "within_category": _identification(whole, _by_category(suspects, corpus)),
     }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 EXACT_LIMIT = 20  # non-zero pairs up to which all 2^n assignments are enumerated
 NUM_DRAWS = 10_000
@@ -63,7 +64,9 @@ def paired_differences(
     }
 
 
-def sign_flip_p(differences: Sequence[float], *, num_draws: int = NUM_DRAWS, seed: int = 0) -> float:
+def sign_flip_p(
+    differences: Sequence[float], *, num_draws: int = NUM_DRAWS, seed: int = 0
+) -> float:
     """Two-sided p of a paired sign-flip permutation test on the mean difference.
 
     Zero differences are not flipped and stay in the mean. Up to 20 others all assignments
@@ -136,11 +139,11 @@ def _t_interval(means: Sequence[float], mean: float) -> tuple[float | None, floa
     return mean - half, mean + half
 
 
-def _all_sums(values: object) -> object:
+def _all_sums(values: Any) -> Any:
     """Sums under all 2^n sign assignments, built by doubling."""
     import numpy as np
 
     sums = np.zeros(1)
-    for value in values:  # type: ignore[attr-defined]
+    for value in values:
         sums = np.concatenate([sums + value, sums - value])
     return sums

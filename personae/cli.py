@@ -67,7 +67,13 @@ def _parse(arguments: list[str]) -> tuple[argparse.ArgumentParser, argparse.Name
         # only the chosen command's module is imported, for its options
         if name in arguments[:1]:
             pkgutil.resolve_name(f"personae.commands.{name}:add_options")(sub)
-    options = parser.parse_args(arguments)
+    # settings may stand behind options; argparse would call them unrecognised
+    options, later = parser.parse_known_args(arguments)
+    words = getattr(options, "overrides", getattr(options, "raw", None))
+    if later and (words is None or any(word.startswith("-") for word in later)):
+        parser.error(f"unrecognized arguments: {' '.join(later)}")
+    if words is not None:
+        words += later
     if options.version:
         from data_prep.files import tool_version
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from data_prep.corpus import Corpus
-from data_prep.engine import Engine
+from data_prep.engine import Engine, Request
 from data_prep.files import read_json
 from data_prep.progress import say
 from eval import run as stages
@@ -108,11 +108,11 @@ def say_plan(config: EvalCommand) -> None:
 
 
 def _print_counts(plan: Plan, engine: Engine) -> None:
-    def tokens(requests: Sequence[object]) -> int:
+    def tokens(requests: Sequence[Request]) -> int:
         return sum(
             engine.count_tokens(message["content"])
             for request in requests
-            for message in request.messages  # type: ignore[attr-defined]
+            for message in request.messages
         )
 
     scores, replies = list(plan.score_requests.values()), list(plan.reply_requests.values())

@@ -70,7 +70,9 @@ def resolve(name: str) -> BaseModel:
     else:
         folder = _from_hub(name)
     if not (folder / "config.json").exists():
-        raise ValueError(f"{folder} has no config.json, so it is not a model folder; check base_model")
+        raise ValueError(
+            f"{folder} has no config.json, so it is not a model folder; check base_model"
+        )
     return BaseModel(name=name, folder=folder, fingerprint=fingerprint(folder))
 
 
@@ -100,7 +102,9 @@ def fingerprint(folder: Path) -> str:
         if path.suffix in {".safetensors", ".bin", ".gguf"} or path.name == "config.json"
     )
     stamps = {path.name: [path.stat().st_size, path.stat().st_mtime_ns] for path in files}
-    known = cache_folder() / "fingerprints" / f"{content_hash(str(folder.resolve()), digits=32)}.json"
+    known = (
+        cache_folder() / "fingerprints" / f"{content_hash(str(folder.resolve()), digits=32)}.json"
+    )
     if known.exists():
         with contextlib.suppress(ValueError, KeyError):
             cached = read_json(known)
@@ -166,7 +170,7 @@ def quiet_transformers() -> None:
 
 def _from_hub(name: str) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.pt", "*.gguf", "*.onnx"]))
@@ -185,7 +189,9 @@ def _convert(name: str, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
     source = _gguf_file(PACKAGED_MODELS[name])
-    print(f"converting {name} once into {target} (about half a minute)", file=sys.stderr, flush=True)
+    print(
+        f"converting {name} once into {target} (about half a minute)", file=sys.stderr, flush=True
+    )
     quiet_transformers()
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)

@@ -81,9 +81,7 @@ def mean_absolute(left: tuple[float, ...], right: tuple[float, ...]) -> float:
     return sum(abs(a - b) for a, b in zip(left, right, strict=True)) / len(left)
 
 
-def canary_problem(
-    canary: Canary, measured: tuple[float, ...], *, exact: bool
-) -> str | None:
+def canary_problem(canary: Canary, measured: tuple[float, ...], *, exact: bool) -> str | None:
     """Why these log-probabilities show that the adapter is not applied as trained, or None.
 
     The error to the adapter's values must be at most a quarter of that to the base's, and at
@@ -128,12 +126,15 @@ def read_bundle(folder: Path) -> PersonaBundle:
         ValueError: not a bundle, written by a newer tool, or its weights were changed.
     """
     if not (folder / RECORD).exists():
-        raise ValueError(f"{folder} is not a persona bundle (no {RECORD}); train one with `personae train`")
+        raise ValueError(
+            f"{folder} is not a persona bundle (no {RECORD}); train one with `personae train`"
+        )
     row = read_json(folder / RECORD)
     version = row.get("schema_version") if isinstance(row, dict) else None
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise ValueError(
-            f"{folder} has schema version {version}, this tool reads up to {SCHEMA_VERSION}; update personae"
+            f"{folder} has schema version {version}, "
+            f"this tool reads up to {SCHEMA_VERSION}; update personae"
         )
     bundle = from_row(PersonaBundle, row, where=str(folder / RECORD))
     if not (folder / WEIGHTS).is_file():

@@ -1,4 +1,4 @@
-"""Settings of training. Options that the server refuses at load are refused here, before training."""
+"""Settings of training; options that a server refuses at load are refused here, before."""
 
 from __future__ import annotations
 

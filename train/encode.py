@@ -72,7 +72,7 @@ class Encoder:
 
         Args:
             max_length: too long, and the oldest exchanges behind the system message go; an
-                answer's tokens are never cut.
+                answer's tokens are never cut, nor is a chat without system message.
 
         Raises:
             ValueError: the last exchange alone is longer than `max_length`, no message is
@@ -139,14 +139,14 @@ class Encoder:
         return ids[0]
 
 
-def _without_oldest(
-    messages: list[SFTMessage], limit: int, length: int
-) -> list[SFTMessage]:
-    """Drop the oldest exchange behind the system message."""
-    first = 1 if messages[0].role == "system" else 0
-    later = [p for p in range(first + 1, len(messages)) if messages[p].role == "user"]
-    if not later:
+def _without_oldest(messages: list[SFTMessage], limit: int, length: int) -> list[SFTMessage]:
+    """Drop the oldest exchange behind the system message.
+
+    Without one, what the system would say stands in the oldest message, which then must stay.
+    """
+    later = [p for p in range(2, len(messages)) if messages[p].role == "user"]
+    if messages[0].role != "system" or not later:
         raise ValueError(
             f"question and answer have {length} tokens, the limit is {limit}; raise max_length"
         )
-    return messages[:first] + messages[later[0] :]
+    return [messages[0], *messages[later[0] :]]

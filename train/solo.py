@@ -77,7 +77,9 @@ def train_adapter(
         )
         trainer.train(resume_from_checkpoint=_last_complete(make_folder(work)))
     if stop.asked and trainer.state.global_step < trainer.state.max_steps:
-        raise Checkpointed(f"stopped by a signal; {label} is saved at step {trainer.state.global_step}")
+        raise Checkpointed(
+            f"stopped by a signal; {label} is saved at step {trainer.state.global_step}"
+        )
     return trainer.model, _summary(trainer.state, train, config)
 
 
@@ -187,7 +189,8 @@ def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
             loss = logs.get("loss", 0.0)
             if not math.isfinite(loss):
                 raise ValueError(
-                    f"the training loss is {loss} at step {state.global_step}; lower train.learning_rate"
+                    f"the training loss is {loss} at step {state.global_step}; "
+                    "lower train.learning_rate"
                 )
 
     return Watcher()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from data_prep.readers.labels import LabelSet, label_key
+from data_prep.readers.label_forms import label_key
+from data_prep.readers.labels import LabelSet
 
 AFTER_SENTENCE = r"(?:^|(?<=[.?!…\])”\"])|(?<=--)|(?<=—)|(?<=\w),(?=[A-Z]))"
 HEADING_BETWEEN = r"(?:[A-Z\d][A-Z\d ,.'’&;:()/-]{3,80}\s)?(?:\[\d{1,3}\.?\]\s*)?"

@@ -14,8 +14,8 @@ from typing import Any
 from data_prep.readers.dates import find_date
 from data_prep.readers.document import Document, Source, UnreadableError
 from data_prep.readers.labelled import text_of
-from data_prep.readers.labels import merge_speakers
 from data_prep.readers.lines import drop_inline_page_numbers, unescape
+from data_prep.readers.misprints import merge_speakers
 from data_prep.records import Turn
 
 TEXT_KEYS = ("text", "content", "utterance", "transcript", "value", "message")

@@ -23,7 +23,6 @@ from data_prep.readers.lines import (
     continues,
     drop_inline_page_numbers,
     split_lines,
-    unescape,
 )
 from data_prep.records import DatePrecision, Turn
 
@@ -33,7 +32,9 @@ MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(([^()\s]*)\)")
 HEADING = re.compile(r"#{1,6}\s+(?P<text>.+?)\s*#*$")
 QUOTE = re.compile(r"(?:>\s?)+(?=\S)")
 RULE = re.compile(r"\W{0,3}(?:[-=_*#~.]\s?){3,}\W*|\W*(?:the )?end\W*", re.I)
-CLOCK = re.compile(r"\W*\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?\s?m\.?)?\s*(?:\(?[A-Z]{2,5}\)?)?\W*", re.I)
+CLOCK = re.compile(
+    r"\W*\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?\s?m\.?)?\s*(?:\(?[A-Z]{2,5}\)?)?\W*", re.I
+)
 ATTRIBUTION = re.compile(r"(?:--+|[—–])\s*\S.{3,200}")
 FOOTNOTE = re.compile(r"(?P<number>\d{1,2})\s?(?=[A-Z][a-z]|See\b)")
 CAPS_HEADING = re.compile(r"[^a-z]*[A-Z]{3}[^a-z]*")
@@ -130,7 +131,9 @@ def first_title(preamble: str) -> str | None:
 
 def date_around(labelled: Labelled) -> tuple[str | None, DatePrecision]:
     """A date in the short lines above the first turn, or in the source line at the end."""
-    short = [line for line in labelled.preamble.splitlines() if len(line.split()) <= MAX_HEADING_WORDS]
+    short = [
+        line for line in labelled.preamble.splitlines() if len(line.split()) <= MAX_HEADING_WORDS
+    ]
     return find_date("\n".join([*short, labelled.closing]))
 
 
@@ -151,7 +154,9 @@ def read_labelled(lines: Sequence[Line]) -> Labelled:
     turns = [turn for speech in speeches for turn in to_turns(speech, inner, joiner)]
     texts = drop_inline_page_numbers([turn.text for turn in turns])
     return Labelled(
-        turns=tuple(replace(turn, text=text) for turn, text in zip(turns, texts, strict=True) if text),
+        turns=tuple(
+            replace(turn, text=text) for turn, text in zip(turns, texts, strict=True) if text
+        ),
         preamble=preamble,
         spellings=dict(labels.spellings),
         closing=closing,
@@ -223,7 +228,7 @@ def to_turns(speech: Speech, inner: InnerLabels, joiner: Joiner) -> Iterator[Tur
 
 def is_furniture(text: str) -> bool:
     """Rules, clock times, headings in capitals and footnotes: nobody said them."""
-    heading = CAPS_HEADING.fullmatch(text) is not None and len(text.split()) > 1
+    heading = CAPS_HEADING.fullmatch(text) is not None and (" " in text or text[-1:].isalpha())
     return (
         not text
         or RULE.fullmatch(text) is not None

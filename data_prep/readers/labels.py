@@ -11,66 +11,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from data_prep.readers.label_forms import (
+    CAPS_RUN,
+    PATTERNS,
+    ROLE_WORDS,
+    Label,
+    candidates,
+    looks_like_name,
+)
 from data_prep.readers.lines import SENTENCE_END, Line
-from data_prep.records import Turn
+from data_prep.readers.misprints import RARE, merged_names
 
-TIME = r"\d{1,3}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
-STAMP = rf"[\[(<]?{TIME}(?:\s*(?:-->|-|–|to)\s*{TIME})?[\])>]?"
-ASIDE = r"(?:\s*[\[(][^\[\]()\n]{1,60}[\])])?"  # (Associated Press), [in Spanish], (00:12)
-NOT_IN_LABEL = r"\s:：\[\](){}<>\"“”?!;|*_#=\n"
-SHORT = rf"[^{NOT_IN_LABEL}](?:[^{NOT_IN_LABEL}]|[ _](?=\S)){{0,59}}?"
-
-LINE_START = re.compile(
-    rf"\s*(?:>+\s*)?(?:[-•]\s+)?(?:(?P<stamp>{STAMP})\s*[-–]?\s*)?(?:\[\d{{1,3}}\.?[\]\[]\s*)?"
-)
-HEADED_ITEM = re.compile(r"\s*[A-Z\d][A-Z\d ,.'’&;:()/-]{2,150}?\s\[\d{1,3}\.?\]\s+(?=[A-Z])")
-CAPS_WORD = r"[A-Z][A-Z0-9'’\-]*"
-CAPS_RUN = re.compile(rf"{CAPS_WORD}(?:[.,]{{0,2}} {{1,2}}{CAPS_WORD}){{0,7}}")
 INSIDE_SENTENCE = re.compile(r"(?<=[a-z,] )[A-Z]\w+")  # "Thanks, Sarah", not "First"
-ABBREVIATIONS = frozenset("mr mrs ms dr gen sen rep gov col lt capt maj prof st rev hon jr sr".split())
-ROLE_WORDS = frozenset(
-    "interviewer interviewee moderator host guest question answer reporter participant respondent"
-    " speaker narrator audience aide journalist subject facilitator operator translator"
-    " interpreter press correspondent researcher student unknown".split()
-)
-JOINING_WORDS = frozenset("of the and de la le da di du del den der van von bin ibn al el y e & for".split())
-
-PATTERNS: dict[str, re.Pattern[str]] = {
-    "heading": re.compile(rf"#{{1,6}}\s+(?P<label>{SHORT})\s*[:：]?\s*#*$"),
-    "marked": re.compile(
-        rf"(?P<mark>\*\*\*|\*\*|\*|__|_)(?P<label>{SHORT}){ASIDE}\s*[.:：]?(?P=mark)(?P<aside>{ASIDE})"
-        r"\s?[.:：]?(?:\s+|$)(?=\S|$)"
-    ),
-    "colon": re.compile(rf"(?P<label>{SHORT})(?P<aside>{ASIDE})\s{{0,2}}[:：](?![/\d])(?:\s*)"),
-    "tab": re.compile(rf"(?P<label>{SHORT})\t+(?=\S)"),
-    "bare": re.compile(r"(?P<label>Q|[A-Z]{1,2}\d{0,3})(?:\s{2,}|(?<=Q) |$)(?=\S|$)"),
-    "bracket": re.compile(rf"\[(?P<label>{SHORT})\]\s*:?\s+(?=\S)"),
-    "timed": re.compile(rf"(?P<label>{SHORT})\s+(?P<aside>{STAMP})\s*$"),
-    "dash": re.compile(rf"(?P<label>{SHORT})\s(?:--?|[–—|])\s(?=\S)"),
-    "alone": re.compile(rf"(?P<label>{SHORT})\s*$"),
-}
 NEEDS_MAJORITY = frozenset({"bracket", "dash", "tab", "alone"})  # too common in prose otherwise
 MAJORITY = 0.3  # of paragraphs
-WHOLE_LINE = frozenset({"heading", "timed", "alone"})
-MAX_WORDS = 8
-MAX_LABEL_CHARS = 200  # a label with its affiliation and time
-RARE, FREQUENT_FACTOR = 2, 5  # a misprint is this rare, its model this many times more frequent
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A label found at a line start; `end` is where the speech begins."""
-
-    text: str
-    style: str
-    end: int
-    stamp: str | None = None
-
-    @property
-    def key(self) -> str:
-        return label_key(self.text)
+NEARLY_ALL = 0.8  # of paragraphs
+FEW = 12  # labels in a document so short that rare ones cannot be told by their rarity
 
 
 @dataclass(frozen=True)
@@ -96,7 +54,7 @@ class LabelSet:
             return None
         for (style, key), name in self.names.items():
             if self.counts[key] > RARE and " " in key and line.startswith(f"{name} "):
-                if line[len(name) + 1].isupper():
+                if line[len(name) + 1 :][:1].isupper():
                     return Label(name, style, len(name) + 1)
         return None
 
@@ -111,57 +69,10 @@ def find_labels(lines: Sequence[Line]) -> LabelSet:
         main = style_of_short_document(seen, num_paragraphs)
         accepted = {(label.style, label.key) for label in seen if label.style == main}
     else:
-        accepted = choose(seen, counts, main, lines)
+        accepted = choose(seen, counts, main, lines, num_paragraphs)
     if sum(counts[entry] for entry in accepted) < 2:
         return LabelSet({}, {})
     return name_labels(accepted, seen)
-
-
-def candidates(line: str) -> Iterator[Label]:
-    """Everything at the start of `line` that could be a label, in any style."""
-    headed = HEADED_ITEM.match(line)
-    for begin in (0, headed.end()) if headed else (0,):
-        start = LINE_START.match(line, begin)
-        assert start is not None
-        rest = line[start.end() : start.end() + MAX_LABEL_CHARS]
-        for label in labels_at(rest, len(line) > start.end() + MAX_LABEL_CHARS):
-            yield Label(label.text, label.style, start.end() + label.end, label.stamp or start["stamp"])
-
-
-def labels_at(rest: str, cut: bool) -> Iterator[Label]:
-    """Labels at the start of `rest`; `cut` says that the line goes on behind it."""
-    for style, pattern in PATTERNS.items():
-        if cut and style in WHOLE_LINE:
-            continue
-        match = pattern.match(rest)
-        if match is not None and could_be_label(match["label"]):
-            stamp = re.search(TIME, match.groupdict().get("aside") or "")
-            yield Label(match["label"].strip(" .,"), style, match.end(), stamp[0] if stamp else None)
-    for text, end in caps_labels(rest):
-        yield Label(text, "period", end)
-
-
-def caps_labels(rest: str) -> Iterator[tuple[str, int]]:
-    """Labels in capitals closed by a period: every word of the run could be the last."""
-    if (run := CAPS_RUN.match(rest)) is None:
-        return
-    for end in re.finditer(CAPS_WORD, run[0]):
-        closing = re.compile(rf"{ASIDE}(?:[.:]{{1,2}}|,(?=\s[A-Z]))(?: [.,])?(?:\s+|$|(?=[—–-]))").match(
-            rest, end.end()
-        )
-        label = rest[: end.end()]
-        if closing and could_be_label(label) and label_key(label) not in ABBREVIATIONS:
-            yield label, closing.end()
-
-
-def could_be_label(text: str) -> bool:
-    words = text.split()
-    return (
-        0 < len(words) <= MAX_WORDS
-        and any(character.isalpha() for character in text)
-        and not re.search(r"[^\W\d_]{5,}\. ", text)  # a sentence ends inside
-        and not (len(words) == 1 and re.fullmatch(r"(?:[^\W\d_]\.){2,}|https?", text))
-    )
 
 
 def scan(lines: Sequence[Line]) -> Iterator[Label]:
@@ -192,7 +103,8 @@ def main_style(counts: Counter[tuple[str, str]], num_paragraphs: int) -> str | N
     """The style in which labels recur most, if any."""
     totals: Counter[str] = Counter()
     for (style, key), count in counts.items():
-        if count >= 2 and not (style == "colon" and len(key.split()) > 5):
+        wordy = style == "colon" and len(key.split()) > 5
+        if count >= 2 and style != "comma" and not wordy:
             totals[style] += count
     for style in NEEDS_MAJORITY:
         num_labels = sum(1 for (other, _), count in counts.items() if other == style and count >= 2)
@@ -213,11 +125,17 @@ def style_of_short_document(seen: Sequence[Label], num_paragraphs: int) -> str |
 
 
 def choose(
-    seen: Sequence[Label], counts: Counter[tuple[str, str]], main: str, lines: Sequence[Line]
+    seen: Sequence[Label],
+    counts: Counter[tuple[str, str]],
+    main: str,
+    lines: Sequence[Line],
+    num_paragraphs: int,
 ) -> set[tuple[str, str]]:
     """The (style, key) of labels: the recurring ones of the main style, and their like."""
     total = sum(count for (style, _), count in counts.items() if style == main)
     known = set(INSIDE_SENTENCE.findall("\n".join(line.text for line in lines)))
+    if NEARLY_ALL * num_paragraphs <= total <= FEW:  # a short talk: names need not recur
+        known.update(label.text for label in seen if label.style == main)
     accepted = {
         (label.style, label.key)
         for label in seen
@@ -241,9 +159,9 @@ def recurs(label: Label, count: int, total: int) -> bool:
         return False
     if label.style in ("heading", "marked", "timed"):
         return True
-    if looks_like_name(label.text, 2) or label.text.isupper():
+    if looks_like_name(label.text, 2) or (label.text.isupper() and len(label.text) > 2):
         return True
-    share = 0.02 if looks_like_name(label.text, 1) else 0.1
+    share = 0.04 if looks_like_name(label.text, 1) else 0.1
     return count >= share * total
 
 
@@ -283,15 +201,6 @@ def is_companion(label: Label, count: int, main: str, total: int) -> bool:
     return False
 
 
-def looks_like_name(text: str, min_words: int) -> bool:
-    """Capitalised throughout, apart from joining words; scripts without case pass."""
-    words = [word for word in re.split(r"[ ,]+", text) if word]
-    return len(words) >= min_words and all(
-        not word[0].islower() or (word.lower() in JOINING_WORDS and position > 0)
-        for position, word in enumerate(words)
-    )
-
-
 def name_labels(accepted: set[tuple[str, str]], seen: Sequence[Label]) -> LabelSet:
     """Call each label by its most frequent spelling, misprints by the label they resemble."""
     written: dict[str, Counter[str]] = {}
@@ -308,71 +217,3 @@ def name_labels(accepted: set[tuple[str, str]], seen: Sequence[Label]) -> LabelS
         counts=counts,
         spellings={name: tuple(sorted(set(texts))) for name, texts in spellings.items()},
     )
-
-
-def merged_names(written: Mapping[str, Counter[str]]) -> dict[str, str]:
-    """For each key the most frequent spelling of the label it stands for."""
-    counts = {key: sum(spellings.values()) for key, spellings in written.items()}
-    return {
-        key: written[resembled(key, counts)].most_common(1)[0][0] for key in counts
-    }
-
-
-def merge_speakers(turns: Sequence[Turn]) -> tuple[list[Turn], dict[str, tuple[str, ...]]]:
-    """Turns whose speakers' misprints are merged, and the spellings of each speaker.
-
-    For formats that name the speaker outside the text.
-    """
-    written: dict[str, Counter[str]] = {}
-    for turn in turns:
-        written.setdefault(label_key(turn.speaker), Counter())[turn.speaker] += 1
-    names = merged_names(written)
-    spellings: dict[str, set[str]] = {}
-    for key, texts in written.items():
-        spellings.setdefault(names[key], set()).update(texts)
-    merged = [replace(turn, speaker=names[label_key(turn.speaker)]) for turn in turns]
-    return merged, {name: tuple(sorted(texts)) for name, texts in spellings.items()}
-
-
-def resembled(key: str, counts: Mapping[str, int]) -> str:
-    """The frequent label that a rare one misprints, or the label itself."""
-    if counts[key] > RARE:
-        return key
-    models = [
-        other
-        for other, count in counts.items()
-        if count >= FREQUENT_FACTOR * counts[key] and is_misprint(key, other)
-    ]
-    return max(models, key=lambda other: counts[other], default=key)
-
-
-def is_misprint(key: str, model: str) -> bool:
-    """One word differs by a slip. Short words and numbers name somebody else when they differ."""
-    if key.replace(" ", "") == model.replace(" ", ""):
-        return True
-    words, others = key.split(), model.split()
-    if len(words) != len(others):
-        return key.endswith(model) and len(key) - len(model) == 1  # "qms psaki"
-    different = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
-    if len(different) != 1:
-        return False
-    (word, other) = different[0]
-    shared = max((len(same) for same in set(words) & set(others)), default=0)
-    shortest = 4 if shared >= 5 and len(word) != len(other) else 6
-    if min(len(word), len(other)) < shortest or word[0] != other[0] or not (word + other).isalpha():
-        return False
-    return edit_distance(word, other) <= (1 if len(other) < 8 else 2)
-
-
-def edit_distance(a: str, b: str) -> int:
-    row = list(range(len(b) + 1))
-    for i, left in enumerate(a, start=1):
-        previous, row[0] = row[0], i
-        for j, right in enumerate(b, start=1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (left != right))
-    return row[-1]
-
-
-def label_key(text: str) -> str:
-    """What two spellings of a label have in common: letters and digits."""
-    return " ".join(re.sub(r"[^\w]+|_", " ", text.casefold()).split())

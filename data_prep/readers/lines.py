@@ -15,7 +15,9 @@ from itertools import pairwise
 from statistics import mean, pstdev
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-PAGE_LINE = re.compile(r"\W*(?:page|p\.|seite|página)?\s*\d{1,4}(?:\s*(?:of|/|von|de)\s*\d{1,4})?\W*", re.I)
+PAGE_LINE = re.compile(
+    r"\W*(?:page|p\.|seite|página)?\s*\d{1,4}(?:\s*(?:of|/|von|de)\s*\d{1,4})?\W*", re.I
+)
 PAGE_OF = re.compile(r"(?:\bPage\s+)?(?<![\d.,])\b(\d{1,3}) (?:of|/) (\d{1,3})\b(?![\d.,]\d)")
 SENTENCE_END = re.compile(r"""[.?!:;…。？！][)\]"'”’»_*]*$|[)\]”—-]$""")
 LINE_HYPHEN = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)")

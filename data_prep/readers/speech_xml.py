@@ -10,8 +10,8 @@ from lxml import etree
 from data_prep.readers.dates import find_date
 from data_prep.readers.document import Document, Source, UnreadableError
 from data_prep.readers.labelled import text_of
-from data_prep.readers.labels import merge_speakers
 from data_prep.readers.lines import unescape
+from data_prep.readers.misprints import merge_speakers
 from data_prep.records import Turn
 
 SPEECHES = frozenset({"speech", "question", "answer"})

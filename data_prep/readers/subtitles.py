@@ -10,8 +10,8 @@ from data_prep.readers.dates import find_date
 from data_prep.readers.document import Document, Source, UnreadableError
 from data_prep.readers.json_turns import join_segments
 from data_prep.readers.labelled import read_labelled, seconds
-from data_prep.readers.labels import merge_speakers
 from data_prep.readers.lines import Line, unescape
+from data_prep.readers.misprints import merge_speakers
 from data_prep.records import Turn
 
 TIMING = re.compile(
@@ -85,7 +85,9 @@ def by_voice(cues: list[Cue]) -> tuple[tuple[Turn, ...], dict[str, tuple[str, ..
     speaker = ""
     for cue in cues:
         text = " ".join(cue.lines)
-        starts = [(match.start(), match.end(), match["name"].strip()) for match in VOICE.finditer(text)]
+        starts = [
+            (match.start(), match.end(), match["name"].strip()) for match in VOICE.finditer(text)
+        ]
         before = text[: starts[0][0]] if starts else text
         parts = [(speaker, before)]
         for position, (_, end, name) in enumerate(starts):

@@ -152,6 +152,10 @@ def plain_logprobs(model, input_ids: list[int], num_scored: int) -> tuple[float,
     return tuple(found[-num_scored:, 0].tolist())
 
 
-def change_settings(folder: Path, **settings: object) -> None:
-    path = folder / "adapter_config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+@pytest.fixture
+def change_settings() -> Callable[..., None]:
+    def change(folder: Path, **settings: object) -> None:
+        path = folder / "adapter_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+
+    return change

@@ -1,0 +1,73 @@
+"""Misprinted labels: `THE PRESDENT` is THE PRESIDENT, but P07 is not P08."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from data_prep.readers.label_forms import label_key
+from data_prep.records import Turn
+
+RARE, FREQUENT_FACTOR = 2, 5  # a misprint is this rare, its model this many times more frequent
+
+
+def merged_names(written: Mapping[str, Counter[str]]) -> dict[str, str]:
+    """For each key the most frequent spelling of the label it stands for."""
+    counts = {key: sum(spellings.values()) for key, spellings in written.items()}
+    return {key: written[resembled(key, counts)].most_common(1)[0][0] for key in counts}
+
+
+def merge_speakers(turns: Sequence[Turn]) -> tuple[list[Turn], dict[str, tuple[str, ...]]]:
+    """Turns whose speakers' misprints are merged, and the spellings of each speaker.
+
+    For formats that name the speaker outside the text.
+    """
+    written: dict[str, Counter[str]] = {}
+    for turn in turns:
+        written.setdefault(label_key(turn.speaker), Counter())[turn.speaker] += 1
+    names = merged_names(written)
+    spellings: dict[str, set[str]] = {}
+    for key, texts in written.items():
+        spellings.setdefault(names[key], set()).update(texts)
+    merged = [replace(turn, speaker=names[label_key(turn.speaker)]) for turn in turns]
+    return merged, {name: tuple(sorted(texts)) for name, texts in spellings.items()}
+
+
+def resembled(key: str, counts: Mapping[str, int]) -> str:
+    """The frequent label that a rare one misprints, or the label itself."""
+    if counts[key] > RARE:
+        return key
+    models = [
+        other
+        for other, count in counts.items()
+        if count >= FREQUENT_FACTOR * counts[key] and is_misprint(key, other)
+    ]
+    return max(models, key=lambda other: counts[other], default=key)
+
+
+def is_misprint(key: str, model: str) -> bool:
+    """One word differs by a slip. Short words and numbers name somebody else when they differ."""
+    if key.replace(" ", "") == model.replace(" ", ""):
+        return True
+    words, others = key.split(), model.split()
+    if len(words) != len(others):
+        return key.endswith(model) and len(key) - len(model) == 1  # "qms psaki"
+    different = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
+    if len(different) != 1:
+        return False
+    (word, other) = different[0]
+    shared = max((len(same) for same in set(words) & set(others)), default=0)
+    shortest = 4 if shared >= 5 and len(word) != len(other) else 6
+    if min(len(word), len(other)) < shortest or word[0] != other[0] or not (word + other).isalpha():
+        return False
+    return edit_distance(word, other) <= (1 if len(other) < 8 else 2)
+
+
+def edit_distance(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, start=1):
+        previous, row[0] = row[0], i
+        for j, right in enumerate(b, start=1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (left != right))
+    return row[-1]

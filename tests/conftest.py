@@ -1,0 +1,143 @@
+"""What several folders of tests share: fictional interviews, a corpus of them, a tiny model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from data_prep.corpus import Corpus
+from data_prep.files import write_jsonl
+from data_prep.prepare import prepare
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+SUBJECTS = "harbour kiln orchard telescope bakery choir lighthouse bicycle archive ferry".split()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(request, monkeypatch, tmp_path_factory):
+    """Fingerprints of models made here stay out of the user's cache."""
+    if "slow" not in request.keywords:  # those may use the packaged model converted there
+        monkeypatch.setenv("PERSONAE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def require() -> Callable[[str, bool, str], None]:
+    """`require("browser", found, "no Chromium")` skips, or fails where it is demanded."""
+
+    def check(name: str, is_there: bool, reason: str) -> None:
+        if is_there:
+            return
+        if name in os.environ.get("PERSONAE_REQUIRE", "").split(","):
+            pytest.fail(f"{name} is required here: {reason}")
+        pytest.skip(reason)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def transcript() -> Callable[..., str]:
+    """An interview in plain text; no two answers of one person are alike."""
+
+    def write(name: str, year: int, num_exchanges: int = 4) -> str:
+        parts = [f"A talk of {year}\n"]
+        for number in range(num_exchanges):
+            subject = SUBJECTS[(year + number) % len(SUBJECTS)]
+            parts += [
+                f"INTERVIEWER: What happened at the {subject} in {year}, part {number + 1}?\n",
+                f"{name.upper()}: In {year} I, {name}, went to the {subject} with {number + 3} "
+                f"friends, and we mended the roof until the evening bell rang {number + 1} times "
+                "and somebody brought warm bread.\n",
+            ]
+        return "\n".join(parts)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def write_interviews(transcript) -> Callable[..., Path]:
+    """Make the folder of a person with an interview a year, and return it."""
+
+    def write(raw: Path, name: str, years: range, num_exchanges: int = 4) -> Path:
+        folder = raw / name.lower().replace(" ", "-")
+        folder.mkdir(parents=True, exist_ok=True)
+        for year in years:
+            path = folder / f"{year}-05-01_talk.txt"
+            path.write_text(transcript(name, year, num_exchanges), encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory, write_interviews) -> Corpus:
+    """Ada and Bo, two potters with five interviews each, and Cleo, a sailor with one. Read only."""
+    raw = tmp_path_factory.mktemp("raw")
+    write_interviews(raw, "Ada Quill", range(2011, 2016))
+    write_interviews(raw, "Bo Fenn", range(2001, 2006))
+    write_interviews(raw, "Cleo Marsh", range(2020, 2021), num_exchanges=12)
+    write_jsonl(
+        raw / "personas.jsonl",
+        [
+            {"id": "ada-quill", "name": "Ada Quill", "category": "Potters"},
+            {"id": "bo-fenn", "name": "Bo Fenn", "category": "Potters"},
+            {"id": "cleo-marsh", "name": "Cleo Marsh", "category": "Sailors", "profile": "Sails."},
+        ],
+    )
+    out = tmp_path_factory.mktemp("prepared") / "corpus"
+    prepare([raw], out)
+    return Corpus(out)
+
+
+@pytest.fixture(scope="session")
+def tiny_base(tmp_path_factory) -> Path:
+    """Folder of a random two-layer Llama with a byte tokenizer; end of turn and pad are one token."""
+    return save_tiny_base(tmp_path_factory.mktemp("tiny-base"), seed=0)
+
+
+@pytest.fixture(scope="session")
+def other_base(tmp_path_factory) -> Path:
+    """As `tiny_base`, with other weights."""
+    return save_tiny_base(tmp_path_factory.mktemp("other-base"), seed=1)
+
+
+def save_tiny_base(folder: Path, *, seed: int) -> Path:
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    bytewise = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(letters)}, merges=[]))
+    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytewise.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bytewise,
+        bos_token="<|im_start|>",
+        eos_token="<|im_end|>",
+        pad_token="<|im_end|>",
+        chat_template=CHATML,
+    )
+    torch.manual_seed(seed)
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=1024,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            initializer_range=0.1,
+        )
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
