@@ -103,7 +103,8 @@ class Engine(Protocol):
 
     capabilities: frozenset[Operation]
     model: str  # the base's name, as it appears in reports
-    fingerprint: str  # identity of the base's weights
+    fingerprint: str  # identity of the base's weights, whatever computes with them
+    identity: str  # of weights and number format: all of the engine that decides a reply
     context_length: int
 
     def count_tokens(self, text: str) -> int: ...
@@ -115,9 +116,9 @@ class Engine(Protocol):
     def score_text(self, requests: Sequence[Request]) -> Iterator[Reply]: ...
 
 
-def request_key(operation: str, request: Request, fingerprint: str) -> str:
-    """Hash of all that determines a reply: operation, request and the base's weights."""
-    return content_hash([operation, fingerprint, to_row(request)], digits=32)
+def request_key(operation: str, request: Request, identity: str) -> str:
+    """Hash of all that determines a reply: operation, request and the engine's identity."""
+    return content_hash([operation, identity, to_row(request)], digits=32)
 
 
 def require(engine: Engine, needed: set[Operation], purpose: str) -> None:

@@ -6,17 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from data_prep.records import Turn
 
 QUESTION_MARK = re.compile(r"[?？؟]")
 STAGE_NOTE_WORDS = (
     r"laugh\w*|applause|inaudible|unintelligible|indiscernible|crosstalk|cross-?talk"
-    r"|overlapping\b.*"
-    r"|pause\w*|silence|sighs?|cough\w*|chuckl\w*|gigg?l\w*|music|noise|background\b.*|smil\w*"
+    r"|overlapping\b[^\])>]{0,60}"
+    r"|pause\w*|silence|sighs?|cough\w*|chuckl\w*|gigg?l\w*|music|noise|background\b[^\])>]{0,60}|smil\w*"
     r"|nods?\w*"
-    r"|sic|speaking .{0,30}|interrupt\w*|technical\b.*|off[ -]mic\w*|through interpreter"
-    r"|as interpreted|phone rings?|video\b.*|audio\b.*|recording\b.*|break|end of\b.*"
+    r"|sic|speaking .{0,30}|interrupt\w*|technical\b[^\])>]{0,60}|off[ -]mic\w*|through interpreter"
+    r"|as interpreted|phone rings?|video\b[^\])>]{0,60}|audio\b[^\])>]{0,60}|recording\b[^\])>]{0,60}|break|end of\b[^\])>]{0,60}"
 )
 STAGE_NOTE = re.compile(
     rf"[\[(<]\s*(?:general |more )?(?:{STAGE_NOTE_WORDS})(?:\s+(?:and|in|by"
@@ -38,7 +39,7 @@ REQUEST = re.compile(
     re.I,
 )
 VOCATIVE = re.compile(
-    r"^(?:(?:and|so|but|now|well|okay|ok|yes|thank you|thanks|sir|madam)\b[\s,.]*)+", re.I
+    r"^(?:(?:and|so|but|now|well|okay|ok|yes|thank you|thanks|sir|madam)\b[\s,.]*)++", re.I
 )
 
 
@@ -68,16 +69,12 @@ class Roles:
 
 def merge_turns(turns: Iterable[Turn]) -> list[Speech]:
     """Consecutive turns of a speaker as one speech; a turn of stage notes belongs to nobody."""
-    speeches: list[Speech] = []
-    for position, turn in enumerate(turns):
-        if not without_notes(turn.text):
-            continue
-        last = speeches[-1] if speeches else None
-        if last is not None and last.speaker == turn.speaker:
-            text = f"{last.text}\n\n{turn.text}"
-            speeches[-1] = Speech(turn.speaker, text, (*last.turn_ids, position))
-        else:
-            speeches.append(Speech(turn.speaker, turn.text, (position,)))
+    spoken = [(i, turn) for i, turn in enumerate(turns) if without_notes(turn.text)]
+    speeches = []
+    for speaker, group in groupby(spoken, key=lambda item: item[1].speaker):
+        parts = list(group)
+        text = "\n\n".join(turn.text for _, turn in parts)
+        speeches.append(Speech(speaker, text, tuple(i for i, _ in parts)))
     return speeches
 
 

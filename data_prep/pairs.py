@@ -26,24 +26,24 @@ FOOTNOTE_MARK = re.compile(r"(?<=[a-z][.,;?!\"”])(?<!\bNo\.)\d{1,2}(?=\s|$)")
 OPEN_END = re.compile(r"(?:—|–|--|-|…|\.\.\.)\s*$")
 OPEN_START = re.compile(r"^\s*(?:—|–|--|…|\.\.\.)")
 SENTENCE = re.compile(r"(?<=[.?!…])[\"”’)\]]*\s+(?=[\"“‘'(\[]*[^\W_])")
+# Each phrase is matched whole or not at all (atomic), so that long rows of thanks stay cheap;
+# hence phrases stand before the words they begin with.
 COURTESY = re.compile(
-    r"(?:(?:and|so|all right|alright|okay|ok|well|good|great|yes|yeah|no|oh|sure|right|hi|hello|hey"
-    r"|please|sorry|welcome|cheers|bye|goodbye|thanks?|thank you|thank|you|very|so much|much"
-    r"|a lot|again"
-    r"|everyone|everybody|all|guys|sir|ma'?am|madam|good (?:morning|afternoon|evening|day)"
-    r"|go ahead|go on|for (?:that|this|coming|joining(?: us)?|being here|having me|the question"
-    r"|your (?:time|question|patience))|next(?: question)?|one more|last (?:one|question)"
-    r"|(?:mr|mrs|ms|miss|madam)\.? (?:vice )?[a-z]+|right (?:here|there)|in the back|me|mm-?hmm"
-    r"|uh-?huh|of course|i see|my pleasure)\b[\s,.!?—–-]*)+",
+    r"(?>(?>all right|alright|good (?:morning|afternoon|evening|day)|thank you|so much|a lot"
+    r"|go ahead|go on|next question|one more|last (?:one|question)|right (?:here|there)|in the back"
+    r"|for (?:that|this|coming|joining(?: us)?|being here|having me|the question"
+    r"|your (?:time|question|patience))|of course|i see|my pleasure"
+    r"|(?:mr|mrs|ms|miss|madam)\.? (?:vice )?[a-z]+|and|so|okay|ok|well|good|great|yes|yeah|no|oh"
+    r"|sure|right|hi|hello|hey|please|sorry|welcome|cheers|bye|goodbye|thanks?|you|very|much|again"
+    r"|everyone|everybody|all|guys|sir|ma'?am|madam|next|me|mm-?hmm|uh-?huh)\b[\s,.!?—–-]*)+",
     re.I,
-)  # fmt: skip
+)
 CALLING = re.compile(
-    r"(?:(?:yes|yeah|okay|ok|all right|well|now|and|so|then|next|back to|let'?s go to|we'?ll go to"
-    r"|over to|go ahead|please|thank you|thanks|sir|ma'?am|in the back|right here"
-    r"|right there)\b[,. ]*)*"
-    r"(?:(?:mr|mrs|ms|miss|dr|sir|madam)\.? )?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,2}"
-    r"(?: (?:please|go ahead))?(?:\s*\[[^\]]+\])?\s*[.,!?]*",
-    re.I,
+    r"(?i:(?>(?>let'?s go to|we'?ll go to|back to|over to|go ahead|all right|thank you|in the back"
+    r"|right here|right there|yes|yeah|okay|ok|well|now|and|so|then|next|please|thanks|sir|ma'?am)"
+    r"\b[,. ]*)*)(?:(?i:mr|mrs|ms|miss|dr|sir|madam)\.? )?(?!(?:No|Never|Exactly|Absolutely)\b)"
+    r"[A-Z][\w'’.-]{0,30}(?: [A-Z][\w'’.-]{0,30}){0,2}"
+    r"(?: (?:please|go ahead))?(?:\s*\[[^\]]+\])?\s*[.,!?]*"
 )
 PERMISSION = re.compile(
     r"\b(?:(?:can|could|may|might) i\b.{0,20}\b(?:follow|ask|have|add)|if i (?:may|could"
@@ -56,6 +56,7 @@ REPEAT = re.compile(
     r"|you broke up)\b",
     re.I,
 )
+MAX_CARRIED = 8  # speeches that may make up one question
 MAX_BACK = 50  # pairs searched for a repeated passage; keeps the work linear
 MAX_PERMISSION_WORDS = 8  # "May I follow up?"; a longer one goes on to ask
 
@@ -165,7 +166,7 @@ def questions(
             asked, question = (*carried, *asked), join_question(carried, question)
         carried = ()
         answer = clean(" ".join(speech.text for speech in exchange.answered))
-        if wants_more(question, answer, config):
+        if len(asked) < MAX_CARRIED and wants_more(question, answer, config):
             carried = asked
             continue
         any_asked = any_asked or asks(question) or not anybody_asks

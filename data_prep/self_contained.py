@@ -12,7 +12,7 @@ LEADING = re.compile(
     r"^(?:(?:thank you|thanks|yes|yeah|well|okay|ok|sorry|hi|hello|good (?:morning|afternoon"
     r"|evening)"
     r"|(?:mr|madam|ms|mrs|dr)\.? [A-Z][\w-]*(?: [A-Z][\w-]*)?|sir|ma'?am|very much"
-    r"|so much)\b[\s,.—-]*)+",
+    r"|so much)\b[\s,.—-]*)++",
     re.I,
 )
 CONNECTIVE = re.compile(

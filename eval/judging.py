@@ -167,7 +167,7 @@ def _row(key: str, case: Case, status: str, config: JudgeConfig, engine: Engine)
 def _key(case: Case, engine: Engine, config: JudgeConfig, seed: int) -> str:
     named = replace(config, engine={}, allow_same_base=False)
     prompt = read_prompt(PROMPTS, CONTENT_PROMPT)
-    parts = [case.__dict__, engine.fingerprint, to_row(named), prompt, seed]
+    parts = [case.__dict__, engine.identity, to_row(named), prompt, seed]
     return content_hash(["content_similarity", *parts], digits=32)
 
 

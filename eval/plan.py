@@ -21,7 +21,7 @@ from data_prep.sft import read_prompt_spec
 from data_prep.who import Who, parse_who
 from eval.config import EvalConfig
 from serve.answerers import resolve_answerer
-from train.bundle import PersonaBundle, find_bundle, list_names, read_bundle
+from train.bundle import find_bundle, list_names
 from train.jobs import category_name
 
 Table = Literal["likelihood", "who_said_it", "reply"]
@@ -178,9 +178,22 @@ class Planner:
         return peers[(peers.index(person.id) + 1) % len(peers)]
 
     def _plan_who_said_it(self, people: Sequence[Person]) -> None:
-        """Every person's adapter and the base, addressed as that person, on everybody's answers."""
+        """Every person's adapter and the base, addressed as that person, on everybody's answers.
+
+        People split by interview and people split inside one are separate line-ups.
+        """
         names = set(list_names(self.adapters))
-        suspects = [person for person in people if person.id in names]
+        kinds = sorted({self.corpus.splits[person.id].rule.kind for person in people})
+        for kind in kinds:
+            self._plan_line_up(
+                [
+                    person
+                    for person in people
+                    if person.id in names and self.corpus.splits[person.id].rule.kind == kind
+                ]
+            )
+
+    def _plan_line_up(self, suspects: Sequence[Person]) -> None:
         if len(suspects) < 2:
             return
         for person in suspects:
@@ -202,13 +215,13 @@ class Planner:
         addressed_as: Person,
     ) -> None:
         request, used = self._request(who, person, pair, addressed_as, completion=pair.answer)
-        key = request_key("score_text", request, self.engine.fingerprint)
+        key = request_key("score_text", request, self.engine.identity)
         self._scores.setdefault(key, request)
         self._use(table, method, who, person, pair, addressed_as, used, key)
 
     def _reply(self, method: str, who: Who, person: Person, pair: QAPair) -> None:
         request, used = self._request(who, person, pair, person, completion=None)
-        key = request_key("generate", request, self.engine.fingerprint)
+        key = request_key("generate", request, self.engine.identity)
         self._replies.setdefault(key, request)
         self._use("reply", method, who, person, pair, person, used, key)
 
@@ -313,15 +326,3 @@ def refuse_leaks(context: Context, test: Sequence[QAPair]) -> None:
                 f"context pair {pair.id!r} is held-out text; the split leaks, "
                 "prepare the corpus again"
             )
-
-
-def bundles_of(adapters: Path, plan: Plan) -> dict[str, PersonaBundle]:
-    """The bundles that the plan's requests name, by full name."""
-    full_names = {
-        request.adapter
-        for request in (*plan.score_requests.values(), *plan.reply_requests.values())
-        if request.adapter
-    }
-    return {
-        full: read_bundle(find_bundle(adapters, *full.split("@"))) for full in sorted(full_names)
-    }

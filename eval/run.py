@@ -71,8 +71,17 @@ def generate(run: Path, plan: Plan, engine: Engine, config: EvalConfig) -> None:
     """Answer the plan's requests; what is on disk is not asked again."""
     folder = make_folder(run / "generate")
     write_jsonl(folder / "plan.jsonl", (asdict(use) for use in plan.uses))
+    requests = (*plan.score_requests.values(), *plan.reply_requests.values())
     write_json(
-        folder / "notes.json", {"missing": plan.missing, "num_follow_ups": plan.num_follow_ups}
+        folder / "notes.json",
+        {
+            "missing": plan.missing,
+            "num_follow_ups": plan.num_follow_ups,
+            "adapters": sorted({request.adapter for request in requests if request.adapter}),
+            "base_model": engine.model,
+            "base_fingerprint": engine.fingerprint,
+            "engine_identity": engine.identity,
+        },
     )
     ask(
         folder / "likelihood",

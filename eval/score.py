@@ -210,7 +210,8 @@ def _who_said_it(rows: Sequence[Row], corpus: Corpus) -> dict[str, Any] | None:
         if adapter and base and adapter["bits"] is not None and base["bits"] is not None:
             gain = (base["bits"] - adapter["bits"]) / max(adapter["num_characters"], 1)
             gains.setdefault((persona, pair), {})[suspect] = gain
-    suspects = sorted({suspect for own in gains.values() for suspect in own})
+    # a suspect who failed on an answer leaves that answer unscored, never out of the line-up
+    suspects = sorted({suspect for _, _, suspect in scored})
     whole = {item: own for item, own in gains.items() if len(own) == len(suspects)}
     if len(suspects) < 2 or not whole:
         return None

@@ -90,6 +90,8 @@ def packaged_folder(name: str) -> Path:
     target = cache_folder() / "models" / name
     with _locked(target.with_suffix(".lock")):
         if not (target / "config.json").exists():
+            for left in target.parent.glob(f".{name}.*"):  # of a converter that was killed
+                shutil.rmtree(left)
             _convert(name, target)
     return target
 
@@ -106,7 +108,7 @@ def fingerprint(folder: Path) -> str:
         cache_folder() / "fingerprints" / f"{content_hash(str(folder.resolve()), digits=32)}.json"
     )
     if known.exists():
-        with contextlib.suppress(ValueError, KeyError):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
             cached = read_json(known)
             if cached["stamps"] == stamps:
                 return str(cached["fingerprint"])
@@ -194,7 +196,6 @@ def _convert(name: str, target: Path) -> None:
     )
     quiet_transformers()
     aside = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
     try:
         quantised = AutoModelForCausalLM.from_pretrained(
             source.parent, gguf_file=source.name, dtype=torch.bfloat16

@@ -95,7 +95,7 @@ def canary_problem(canary: Canary, measured: tuple[float, ...], *, exact: bool) 
     error = mean_absolute(measured, canary.adapter_logprobs)
     to_base = mean_absolute(measured, canary.base_logprobs)
     limit = 0.02 if exact else 0.15
-    if error > limit or error > to_base / 4:
+    if not (error <= limit and error <= to_base / 4):  # so worded, NaN is a problem
         return (
             f"the canary is {error:.3f} nat from the adapter's values (at most {limit}) and "
             f"{to_base:.3f} from the base's; the adapter is not applied as it was trained"

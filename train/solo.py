@@ -148,6 +148,7 @@ def _arguments(config: TrainConfig, work: Path, *, num_train: int, has_validatio
         load_best_model_at_end=has_validation,
         metric_for_best_model="eval_loss" if has_validation else None,
         logging_strategy="epoch",
+        logging_nan_inf_filter=False,  # it would put an older loss in the place of NaN
         disable_tqdm=True,
         report_to=[],
         seed=config.seed,
@@ -172,14 +173,24 @@ def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):
+        inside_epoch = False  # whether a stop fell there
+
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             progress.done = state.global_step
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             progress.step(f"epoch {-(-state.global_step // steps_per_epoch)}")
             if stop.asked:
-                control.should_save = True
+                # an epoch's end saves by itself; a checkpoint is never written over
+                self.inside_epoch = state.global_step % steps_per_epoch != 0
+                control.should_save = self.inside_epoch
                 control.should_training_stop = True
+
+        def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if self.inside_epoch:
+                # leaving is no end of an epoch: to evaluate here would draw random numbers and
+                # could make a half epoch the best one
+                control.should_evaluate = control.should_save = control.should_log = False
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"

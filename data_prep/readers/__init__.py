@@ -31,9 +31,9 @@ SUFFIXES = {
     ".vtt": "subtitles", ".srt": "subtitles", ".txt": "text", ".md": "text", ".markdown": "text",
 }  # fmt: skip
 MAX_BYTES = 64 * 2**20  # a day of speech is about one MiB
-JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[{\]])")
-XML_START = re.compile(r"\s*(?:<\?xml|<!DOCTYPE\s+(?!html)|<(?:\w+:)?akomaNtoso)", re.I)
-SRT_START = re.compile(r"\s*(?:\d+\s*\n)?\s*\d{1,2}:\d{2}:\d{2}[,.]\d{1,3}\s*-->")
+JSON_START = re.compile(r"(?:\{\s*[\"}]|\[\s*[{\]])")
+XML_START = re.compile(r"(?:<\?xml|<!DOCTYPE\s+(?!html)|<(?:\w+:)?akomaNtoso)", re.I)
+SRT_START = re.compile(r"(?:\d+\s*\n)?\s*\d{1,2}:\d{2}:\d{2}[,.]\d{1,3}\s*-->")
 
 
 def read_document(path: Path) -> Document:
@@ -83,11 +83,12 @@ def is_word(raw: bytes, suffix: str) -> bool:
 
 def recognise(text: str, suffix: str = "") -> str:
     """The name of the reader for this text."""
-    if text.lstrip().startswith("WEBVTT") or SRT_START.match(text):
+    head = text.lstrip()[:1_000]
+    if head.startswith("WEBVTT") or SRT_START.match(head):
         return "subtitles"
-    if JSON_START.match(text):
+    if JSON_START.match(head):
         return "json"
-    if XML_START.match(text):
+    if XML_START.match(head):
         return "xml"
     return SUFFIXES.get(suffix, "text")
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from data_prep.readers.label_forms import label_key
 from data_prep.readers.labels import LabelSet
+from data_prep.readers.misprints import RARE
 
 AFTER_SENTENCE = r"(?:^|(?<=[.?!…\])”\"])|(?<=--)|(?<=—)|(?<=\w),(?=[A-Z]))"
 HEADING_BETWEEN = r"(?:[A-Z\d][A-Z\d ,.'’&;:()/-]{3,80}\s)?(?:\[\d{1,3}\.?\]\s*)?"
 SPEECH_STARTS = r"(?:\s+(?=[A-Z\"“'‘\[(—–-])|(?=[—–-]))"
 HONORED = r"(?:MR|MRS|MS|MISS|DR)\.? [A-Z][A-Z'’-]{2,}"  # a guest who speaks once
 ROLES = "Reporter|Interviewer|Moderator|Journalist|Interpreter|Translator|Correspondent"
-MIN_COUNT = 3  # rarer labels are not trusted inside a paragraph
 
 
 class InnerLabels:
@@ -24,7 +24,7 @@ class InnerLabels:
         frequent = {
             (style, name)
             for (style, key), name in labels.names.items()
-            if labels.counts[key] >= MIN_COUNT
+            if labels.counts[key] > RARE and name in labels.frequent
         }
         periods = sorted(name for style, name in frequent if style == "period")
         colons = sorted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from data_prep.readers.dates import find_date
@@ -155,17 +156,7 @@ def number_of(item: dict[str, Any], keys: Sequence[str]) -> float | None:
 
 def join_segments(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Recognisers cut speech by pauses: consecutive segments of a speaker are one turn."""
-    current: Turn | None = None
-    for turn in turns:
-        if current is not None and turn.speaker == current.speaker:
-            current = Turn(
-                speaker=current.speaker,
-                text=f"{current.text} {turn.text}",
-                start_seconds=current.start_seconds,
-            )
-            continue
-        if current is not None:
-            yield current
-        current = turn
-    if current is not None:
-        yield current
+    for speaker, group in groupby(turns, key=lambda turn: turn.speaker):
+        parts = list(group)
+        text = " ".join(part.text for part in parts)
+        yield Turn(speaker=speaker, text=text, start_seconds=parts[0].start_seconds)

@@ -37,7 +37,9 @@ CLOCK = re.compile(
 )
 ATTRIBUTION = re.compile(r"(?:--+|[—–])\s*\S.{3,200}")
 FOOTNOTE = re.compile(r"(?P<number>\d{1,2})\s?(?=[A-Z][a-z]|See\b)")
-CAPS_HEADING = re.compile(r"[^a-z]*[A-Z]{3}[^a-z]*")
+CAPITALS = re.compile(r"[A-Z]{3}")
+MAX_FURNITURE_CHARS = 300
+MAX_FRONT_MATTER_CHARS = 100_000
 FACT = re.compile(r"(?P<key>[A-Z][A-Za-z ]{2,20}):\s+(?P<value>\S.*)")
 MAX_HEADING_WORDS = 14
 MAX_PREAMBLE_SHARE = 0.7
@@ -91,7 +93,7 @@ def read(source: Source) -> Document:
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """YAML facts at the top, and the rest; text that merely begins with a rule is left alone."""
     match = FRONT_MATTER.match(text.lstrip())
-    if match is None:
+    if match is None or len(match[0]) > MAX_FRONT_MATTER_CHARS:
         return {}, text
     try:
         facts = yaml.load(match["yaml"], Loader=yaml.BaseLoader)  # strings only, no objects
@@ -106,7 +108,7 @@ def text_of(value: object) -> str | None:
     """A fact as one line of text, None when it is empty or no text."""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
-    return " ".join(str(value).split()) or None
+    return " ".join(str(value)[:2_000].split()) or None
 
 
 def plain_markdown(text: str) -> str:
@@ -117,7 +119,7 @@ def plain_markdown(text: str) -> str:
 
 def first_title(preamble: str) -> str | None:
     """A `Title:` line, else the first line that is no date and no other `Key: value`."""
-    lines = [re.sub(r"^#+\s*|[*_#]+$", "", line.strip()).strip() for line in preamble.splitlines()]
+    lines = [line.strip(" \t#*_") for line in preamble.splitlines()]
     facts = [fact for line in lines if (fact := FACT.fullmatch(line))]
     for fact in facts:
         if fact["key"].lower() == "title":
@@ -228,26 +230,29 @@ def to_turns(speech: Speech, inner: InnerLabels, joiner: Joiner) -> Iterator[Tur
 
 def is_furniture(text: str) -> bool:
     """Rules, clock times, headings in capitals and footnotes: nobody said them."""
-    heading = CAPS_HEADING.fullmatch(text) is not None and (" " in text or text[-1:].isalpha())
+    if not text or FOOTNOTE.match(text):
+        return True
+    if len(text) > MAX_FURNITURE_CHARS:
+        return False
+    in_capitals = text.upper() == text and CAPITALS.search(text) is not None
+    heading = in_capitals and (" " in text or text[-1].isalpha()) and text[-1] not in "?!"
     return (
-        not text
-        or RULE.fullmatch(text) is not None
+        RULE.fullmatch(text) is not None
         or CLOCK.fullmatch(text) is not None
         or HEADING.fullmatch(text) is not None
-        or (heading and len(text.split()) <= MAX_HEADING_WORDS and text[-1] not in "?!")
-        or FOOTNOTE.match(text) is not None
+        or (heading and len(text.split()) <= MAX_HEADING_WORDS)
     )
 
 
 def merge_open(paragraphs: Sequence[str]) -> list[str]:
     """Join paragraphs that a page break or a dropped line cut inside a sentence."""
-    merged: list[str] = []
+    merged: list[list[str]] = []
     for text in paragraphs:
-        if merged and continues(merged[-1], text):
-            merged[-1] += " " + text
+        if merged and continues(merged[-1][-1], text):
+            merged[-1].append(text)
         else:
-            merged.append(text)
-    return merged
+            merged.append([text])
+    return [" ".join(parts) for parts in merged]
 
 
 def seconds(stamp: str) -> float:

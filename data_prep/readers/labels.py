@@ -22,7 +22,7 @@ from data_prep.readers.label_forms import (
     looks_like_name,
 )
 from data_prep.readers.lines import SENTENCE_END, Line
-from data_prep.readers.misprints import RARE, merged_names
+from data_prep.readers.misprints import MAX_MODELS, RARE, merged_names
 
 INSIDE_SENTENCE = re.compile(r"(?<=[a-z,] )[A-Z]\w+")  # "Thanks, Sarah", not "First"
 NEEDS_MAJORITY = frozenset({"bracket", "dash", "tab", "alone"})  # too common in prose otherwise
@@ -38,6 +38,7 @@ class LabelSet:
     names: Mapping[tuple[str, str], str]
     counts: Mapping[str, int]  # by key
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    frequent: tuple[str, ...] = ()  # the names used most
 
     def match(self, line: str) -> Label | None:
         """The accepted label this line begins with, named as the document mostly does."""
@@ -52,10 +53,9 @@ class LabelSet:
         run = CAPS_RUN.match(line)
         if run is None:
             return None
-        for (style, key), name in self.names.items():
-            if self.counts[key] > RARE and " " in key and line.startswith(f"{name} "):
-                if line[len(name) + 1 :][:1].isupper():
-                    return Label(name, style, len(name) + 1)
+        for name in self.frequent:
+            if " " in name and line.startswith(f"{name} ") and line[len(name) + 1 :][:1].isupper():
+                return Label(name, "period", len(name) + 1)
         return None
 
 
@@ -216,4 +216,9 @@ def name_labels(accepted: set[tuple[str, str]], seen: Sequence[Label]) -> LabelS
         names={(style, key): names[key] for style, key in accepted},
         counts=counts,
         spellings={name: tuple(sorted(set(texts))) for name, texts in spellings.items()},
+        frequent=tuple(
+            names[key]
+            for key in sorted(counts, key=lambda key: (-counts[key], key))[:MAX_MODELS]
+            if counts[key] > RARE
+        ),
     )

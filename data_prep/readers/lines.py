@@ -20,7 +20,7 @@ PAGE_LINE = re.compile(
 )
 PAGE_OF = re.compile(r"(?:\bPage\s+)?(?<![\d.,])\b(\d{1,3}) (?:of|/) (\d{1,3})\b(?![\d.,]\d)")
 SENTENCE_END = re.compile(r"""[.?!:;…。？！][)\]"'”’»_*]*$|[)\]”—-]$""")
-LINE_HYPHEN = re.compile(r"([^\W\d_]+)-\n([^\W\d_]+)")
+LINE_HYPHEN = re.compile(r"([^\W\d_]{1,40})-\n([^\W\d_]{1,40})")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 SENTENCE_BREAK = re.compile(r"""(?<=[.?!:…—–"”)\]]),(?=["“(\[]{0,2}[A-Z\d])""")
 ANY_BREAK = re.compile(r"""(?<=[.?!:;…—–"'”’)\]\w-]),(?=["'“‘(\[.—-]{0,3}[A-Z]|\d[A-Z])""")

@@ -9,13 +9,17 @@ from dataclasses import replace
 from data_prep.readers.label_forms import label_key
 from data_prep.records import Turn
 
+MAX_MODELS = 50  # the most frequent labels, which others may misprint
 RARE, FREQUENT_FACTOR = 2, 5  # a misprint is this rare, its model this many times more frequent
 
 
 def merged_names(written: Mapping[str, Counter[str]]) -> dict[str, str]:
     """For each key the most frequent spelling of the label it stands for."""
-    counts = {key: sum(spellings.values()) for key, spellings in written.items()}
-    return {key: written[resembled(key, counts)].most_common(1)[0][0] for key in counts}
+    counts = Counter({key: spellings.total() for key, spellings in written.items()})
+    models = dict(counts.most_common(MAX_MODELS))
+    return {
+        key: written[resembled(key, counts[key], models)].most_common(1)[0][0] for key in counts
+    }
 
 
 def merge_speakers(turns: Sequence[Turn]) -> tuple[list[Turn], dict[str, tuple[str, ...]]]:
@@ -34,16 +38,16 @@ def merge_speakers(turns: Sequence[Turn]) -> tuple[list[Turn], dict[str, tuple[s
     return merged, {name: tuple(sorted(texts)) for name, texts in spellings.items()}
 
 
-def resembled(key: str, counts: Mapping[str, int]) -> str:
+def resembled(key: str, count: int, models: Mapping[str, int]) -> str:
     """The frequent label that a rare one misprints, or the label itself."""
-    if counts[key] > RARE:
+    if count > RARE:
         return key
-    models = [
-        other
-        for other, count in counts.items()
-        if count >= FREQUENT_FACTOR * counts[key] and is_misprint(key, other)
+    alike = [
+        model
+        for model, frequency in models.items()
+        if frequency >= FREQUENT_FACTOR * count and is_misprint(key, model)
     ]
-    return max(models, key=lambda other: counts[other], default=key)
+    return max(alike, key=lambda model: models[model], default=key)
 
 
 def is_misprint(key: str, model: str) -> bool:

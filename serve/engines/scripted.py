@@ -81,6 +81,7 @@ class ScriptedEngine:
     ) -> None:
         self.model = model
         self.fingerprint = content_hash(["scripted", model], digits=12)
+        self.identity = self.fingerprint
         self.context_length = context_length
         self.num_asked = 0  # requests replied to so far, for tests that count work
         self._config = config or ScriptedConfig()
@@ -120,7 +121,7 @@ class ScriptedEngine:
             assert answer is not None, f"the script has no reply number {self.num_asked}"
             return self._as_reply(answer, request)
         # seeding with a text gives the same numbers on every machine
-        chance = random.Random(request_key(operation, request, self.fingerprint))
+        chance = random.Random(request_key(operation, request, self.identity))
         return self._fault(chance.random(), request) or self._made_up(operation, request, chance)
 
     def _as_reply(self, answer: Answer, request: Request) -> Reply:

@@ -46,6 +46,7 @@ class TransformersEngine:
         self.model = base.name
         self.fingerprint = base.fingerprint
         self.dtype = str(dtype).removeprefix("torch.")
+        self.identity = f"{base.fingerprint}/{self.dtype}"
         self._config = config
         self._tokenizer = load_tokenizer(base)
         self._encoders: dict[str, Encoder] = {}

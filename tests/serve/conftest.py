@@ -46,7 +46,9 @@ def tiny(tiny_folder) -> EngineConfig:
 @pytest.fixture
 def make_adapter(tiny_folder, tmp_path) -> MakeAdapter:
     def make(name: str, *, seed: int = 0, **settings) -> tuple[str, Path]:
-        return save_adapter(tmp_path / "adapters", name, resolve(str(tiny_folder)), seed, **settings)
+        return save_adapter(
+            tmp_path / "adapters", name, resolve(str(tiny_folder)), seed, **settings
+        )
 
     return make
 

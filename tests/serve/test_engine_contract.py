@@ -104,7 +104,9 @@ def test_a_request_that_cannot_be_served_is_refused_before_any_work(
 def test_a_request_longer_than_the_context_is_refused_with_both_numbers(tiny):
     for name in ("scripted", "transformers"):
         config = replace(tiny, engine=name, allow_scripted=True, max_model_len=40)
-        with pytest.raises(ValueError, match=r"request 0 has \d+ prompt tokens .* context holds 40"):
+        with pytest.raises(
+            ValueError, match=r"request 0 has \d+ prompt tokens .* context holds 40"
+        ):
             load_engine(config).generate([ask("Why? " * 40)])
 
 

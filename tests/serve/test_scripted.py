@@ -49,7 +49,7 @@ def test_a_stop_text_ends_a_reply():
 
 
 def test_fractions_that_add_up_to_more_than_all_are_refused():
-    with pytest.raises(ValueError, match="add up to 1.2"):
+    with pytest.raises(ValueError, match=r"add up to 1\.2"):
         ScriptedConfig(refusal_fraction=0.6, truncation_fraction=0.6)
 
 
