@@ -24,7 +24,8 @@ class Corpus:
     def __init__(self, folder: Path) -> None:
         if not (folder / "manifest.json").exists():
             raise ValueError(
-                f"{folder} is not a corpus (no manifest.json); make one with `personae prep`"
+                f"{folder} is not a corpus (no manifest.json); make one with `personae prep`, "
+                "or run it again if it was stopped"
             )
         self.folder = folder
         self.manifest = check_manifest(folder, "prep")

@@ -11,20 +11,18 @@ from itertools import groupby
 from data_prep.records import Turn
 
 QUESTION_MARK = re.compile(r"[?？؟]")
+REST = r"\b[^\])>]{0,60}"  # of a note, up to its bracket
 STAGE_NOTE_WORDS = (
-    r"laugh\w*|applause|inaudible|unintelligible|indiscernible|crosstalk|cross-?talk"
-    r"|overlapping\b[^\])>]{0,60}"
-    r"|pause\w*|silence|sighs?|cough\w*|chuckl\w*|gigg?l\w*|music|noise|background\b[^\])>]{0,60}|smil\w*"
-    r"|nods?\w*"
-    r"|sic|speaking .{0,30}|interrupt\w*|technical\b[^\])>]{0,60}|off[ -]mic\w*|through interpreter"
-    r"|as interpreted|phone rings?|video\b[^\])>]{0,60}|audio\b[^\])>]{0,60}|recording\b[^\])>]{0,60}|break|end of\b[^\])>]{0,60}"
+    r"laugh\w*|applause|inaudible|unintelligible|indiscernible|cross-?talk|pause\w*|silence"
+    r"|sighs?|cough\w*|chuckl\w*|gigg?l\w*|smil\w*|nods?\w*|music|noise|sic|break"
+    r"|interrupt\w*|phone rings?|off[ -]mic\w*|through interpreter|as interpreted|speaking .{0,30}"
+    rf"|(?:overlapping|background|technical|video|audio|recording|end of){REST}"
 )
+LOUD_NOTE = r"\b(?:inaudible|unintelligible|laughter|crosstalk|applause)\b"
 STAGE_NOTE = re.compile(
-    rf"[\[(<]\s*(?:general |more )?(?:{STAGE_NOTE_WORDS})(?:\s+(?:and|in|by"
-    rf"|from)\s[^\])>]{{1,40}})?"
-    r"[.!]?\s*[\])>]"
-    r"|\[[^\[\]]{0,60}\b(?:inaudible|unintelligible|laughter|crosstalk|audio)\b[^\[\]]{0,60}\]"
-    r"|\([^()]{0,60}\b(?:inaudible|unintelligible|laughter|crosstalk|applause)\b[^()]{0,60}\)",
+    rf"[\[(<]\s*(?:general |more )?(?:{STAGE_NOTE_WORDS})"
+    r"(?:\s+(?:and|in|by|from)\s[^\])>]{1,40})?[.!]?\s*[\])>]"
+    rf"|\[[^\[\]]{{0,60}}{LOUD_NOTE}[^\[\]]{{0,60}}\]|\([^()]{{0,60}}{LOUD_NOTE}[^()]{{0,60}}\)",
     re.I,
 )
 ASKING_WORDS = frozenset(

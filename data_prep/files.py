@@ -123,6 +123,8 @@ def sha256_file(path: Path) -> str:
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold the folder for this process; a second writer is told instead of corrupting it.
 
+    What a killed writer left half-written aside is removed: it holds what people said.
+
     Raises:
         ValueError: another process holds it.
     """
@@ -134,6 +136,8 @@ def only_writer(folder: Path) -> Iterator[None]:
             raise ValueError(
                 f"{folder} is being written by another process; wait for it or use another folder"
             ) from None
+        for left in folder.rglob(".*.tmp"):
+            left.unlink(missing_ok=True)
         yield
 
 

@@ -31,8 +31,9 @@ class Rows:
     by_key: dict[str, Row]
     num_torn: int
 
-    def ok_keys(self) -> set[str]:
-        return {key for key, row in self.by_key.items() if row["status"] == "ok"}
+    def settled_keys(self) -> set[str]:
+        """Keys that need no second try: all but those whose request never got an answer."""
+        return {key for key, row in self.by_key.items() if row["status"] != "transport_error"}
 
 
 class Journal:

@@ -256,7 +256,7 @@ def is_question(
 
 
 def drop_traffic(text: str) -> str:
-    """An answer without what manages the meeting at its end: "Go ahead, Jeff." "Mr. Healy." """
+    """An answer without what manages the meeting at its end: "Go ahead, Bob." "Mr. Fox." """
     paragraphs = without_notes(text).split("\n\n")
     while len(paragraphs) > 1 and is_traffic(paragraphs[-1], alone=True):
         paragraphs.pop()

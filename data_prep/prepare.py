@@ -93,6 +93,7 @@ def prepare(raw: Sequence[Path], out: Path, config: PrepConfig | None = None) ->
         progress = Progress("  read", sum(len(entry.documents) for entry in entries))
         for entry in entries:
             _prepare_person(entry, out, config, tally, progress, stop)
+        _no_corpus_until_written(out)
         _drop_leftovers(out, tally)
         _write_corpus(out, config, tally)
     return tally
@@ -186,6 +187,7 @@ def _write_person(
     tally: Tally,
 ) -> None:
     """Tables, split and SFT set of one person, streamed interview by interview."""
+    _no_corpus_until_written(out)
     name = entry.persona.id
 
     def groups(what: str) -> Iterator[list[dict[str, Any]]]:
@@ -222,6 +224,11 @@ def _write_person(
     write_sft(
         out / "sft" / name, prompt, train=chosen(split.train), validation=chosen(split.validation)
     )
+
+
+def _no_corpus_until_written(out: Path) -> None:
+    """A run killed among its writes must not leave old and new files that pass for a corpus."""
+    (out / "manifest.json").unlink(missing_ok=True)
 
 
 def _refuse_out_inside(raw: Sequence[Path], out: Path) -> None:

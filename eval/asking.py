@@ -42,7 +42,7 @@ def ask(
         rows = read_rows(folder)
         if rows.num_torn:
             say(f"  {label}: {rows.num_torn} torn line dropped, its row is made again")
-        done = rows.ok_keys()
+        done = rows.settled_keys()
         keys = list(requests)
         progress = Progress(f"  {label}", len(keys))
         with Journal(folder) as journal:

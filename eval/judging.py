@@ -65,14 +65,13 @@ def judge_replies(
     by_key = {_key(case, engine, config, seed): case for case in cases}
     constrained = "json_schema" in engine.capabilities
     with only_writer(folder), stop_flag() as stop:
-        done = read_rows(folder).by_key
-        final = {key for key, row in done.items() if row["status"] != "transport_error"}
+        settled = read_rows(folder).settled_keys()
         progress = Progress("  judge content similarity", len(by_key))
         keys = list(by_key)
         with Journal(folder) as journal:
             for start in range(0, len(keys), WINDOW):
                 inside = keys[start : start + WINDOW]
-                waiting = {key: by_key[key] for key in inside if key not in final}
+                waiting = {key: by_key[key] for key in inside if key not in settled}
                 journal.append(_judge(waiting, engine, config, constrained, seed))
                 progress.step(count=len(inside))
                 stop.check(f"{progress.done} of {len(keys)} judgements are on disk")

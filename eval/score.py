@@ -89,7 +89,10 @@ def _answer_rows(
     uses: Iterable[Row], replies: Mapping[str, Row], judged: Mapping[str, Row], corpus: Corpus
 ) -> list[Row]:
     """Each reply with its verdict; `status` is the judge's, or why there is no verdict."""
-    verdicts = {row["reply_key"]: row for row in judged.values()}
+    # a reply that first never arrived has two: the one that fits what is there now counts
+    verdicts = {
+        (row["reply_key"], row["status"] == "candidate_invalid"): row for row in judged.values()
+    }
     pairs: dict[str, Any] = {}
     joined = []
     for use in (use for use in uses if use["table"] == "reply"):
@@ -97,7 +100,8 @@ def _answer_rows(
             pairs |= {pair.id: pair for pair in corpus.part(use["persona_id"], "test")}
         pair = pairs[use["pair_id"]]
         reply = replies.get(use["key"], {"status": "not_run", "text": "", "finish_reason": ""})
-        verdict = verdicts.get(verdict_key(use), {"status": "not_judged"})
+        is_invalid = reply["status"] != "ok" or not reply["text"].strip()
+        verdict = verdicts.get((verdict_key(use), is_invalid), {"status": "not_judged"})
         joined.append(
             {
                 **use,

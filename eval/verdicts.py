@@ -15,7 +15,7 @@ CONTENT_SIMILARITY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "score": {"type": "integer", "minimum": 1, "maximum": 5},
-        "explanation": {"type": "string", "minLength": 1, "maxLength": 200},
+        "explanation": {"type": "string", "minLength": 1, "maxLength": 160},
     },
     "required": ["score", "explanation"],
     "additionalProperties": False,

@@ -56,7 +56,7 @@ def is_misprint(key: str, model: str) -> bool:
         return True
     words, others = key.split(), model.split()
     if len(words) != len(others):
-        return key.endswith(model) and len(key) - len(model) == 1  # "qms psaki"
+        return key.endswith(model) and len(key) - len(model) == 1  # "qms doe"
     different = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
     if len(different) != 1:
         return False

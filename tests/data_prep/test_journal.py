@@ -74,7 +74,7 @@ def test_the_first_ok_row_of_a_key_wins_else_the_last_other_one(tmp_path):
     append(tmp_path, row("a", n=3), row("a", "refused", n=4))
     found = read_rows(tmp_path)
     assert {key: found.by_key[key]["n"] for key in "abc"} == {"a": 2, "b": 1, "c": 2}
-    assert found.ok_keys() == {"a", "b"}
+    assert found.settled_keys() == {"a", "b"}
 
 
 def test_a_torn_last_line_is_dropped_and_counted_at_every_byte(tmp_path):

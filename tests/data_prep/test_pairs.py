@@ -64,9 +64,9 @@ def test_a_moderator_who_hands_over_is_dropped():
 
 def test_traffic_at_the_end_of_an_answer_is_dropped():
     for traffic in (
-        "\n\nGo ahead, Jeff.",
+        "\n\nGo ahead, Bob.",
         " Go ahead.",
-        "\n\nMr. Healy [Paul Healy, News].",
+        "\n\nMr. Fox [Paul Fox, News].",
         "\n\nNancy.",
     ):
         (pair,) = pairs_of(("Q", "Why chess?"), ("JANE", LONG + traffic))

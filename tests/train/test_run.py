@@ -1,0 +1,144 @@
+"""From corpus to published bundles: once, and again only when something changed."""
+
+import json
+
+import pytest
+import torch
+
+from data_prep.interrupt import Checkpointed
+from train import run as running
+from train.base_model import resolve
+from train.bundle import read_bundle
+from train.config import LoraConfig, TrainConfig
+from train.encode import Encoder
+from train.jobs import persona_jobs, pooled_job
+from train.run import train_all
+
+
+@pytest.fixture
+def config(tiny_base):
+    return TrainConfig(
+        base_model=str(tiny_base),
+        lora=LoraConfig(rank=4),
+        dtype="float32",
+        epochs=2,
+        batch_size=4,
+        learning_rate=5e-2,
+        max_pairs=4,
+        max_validation_pairs=1,
+    )
+
+
+@pytest.fixture
+def jobs(corpus):
+    return persona_jobs(corpus, ["ada-quill"])
+
+
+def changed(config, **settings):
+    from dataclasses import replace
+
+    return replace(config, **settings)
+
+
+def modified(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_bundle_holds_all_that_is_needed_to_use_it(corpus, jobs, config, tmp_path, capfd):
+    jobs = [*jobs, pooled_job(corpus)]
+    folders = train_all(corpus, jobs, tmp_path / "adapters", config)
+    bundle = read_bundle(folders["ada-quill"])
+    base = resolve(config.base_model)
+    assert (bundle.base_fingerprint, bundle.scope) == (base.fingerprint, "persona")
+    assert bundle.prompt.persona_name == "Ada Quill"
+    assert bundle.training["num_pairs"] == 4 and bundle.training["best_epoch"] in (1, 2)
+    pooled = read_bundle(folders["pooled"])
+    assert pooled.prompt.persona_name is None
+    assert pooled.persona_ids == ("ada-quill", "bo-fenn")
+    # one adapter does not leak into the next: the base of each canary is the untouched base
+    for found in (bundle, pooled):
+        assert base_logprobs(base, found.canary) == pytest.approx(found.canary.base_logprobs, abs=1e-4)
+        assert len(found.canary.adapter_logprobs) >= 32 or found.canary.completion == "Nothing."
+    left = {path.name for path in (tmp_path / "adapters" / "ada-quill").iterdir()}
+    assert left - {".lock"} == {"current", folders["ada-quill"].name}
+    told = capfd.readouterr().err
+    assert "ada-quill: 4 pairs" in told and "best of 2 epochs on 1 validation pairs" in told
+
+
+def base_logprobs(base, canary):
+    from train.base_model import load_model, load_tokenizer
+    from train.canary import answer_logprobs
+
+    encoder = Encoder(load_tokenizer(base))
+    model = load_model(base, torch.float32)
+    return answer_logprobs(model, encoder, canary.messages, canary.completion)
+
+
+def test_a_second_call_trains_nothing_and_other_settings_train_again(
+    corpus, jobs, config, tmp_path, monkeypatch
+):
+    first = train_all(corpus, jobs, tmp_path, config)
+    before = modified(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "load_model", lambda *a: pytest.fail("the base was loaded"))
+        assert train_all(corpus, jobs, tmp_path, config) == first
+    assert modified(tmp_path) == before
+    second = train_all(corpus, jobs, tmp_path, changed(config, seed=1))
+    assert second != first and read_bundle(first["ada-quill"]).version != second["ada-quill"].name
+    assert (tmp_path / "ada-quill" / "current").read_text().strip() == second["ada-quill"].name
+
+
+def test_an_interrupted_run_goes_on_and_ends_as_an_undisturbed_one(
+    corpus, jobs, config, tmp_path, monkeypatch
+):
+    import contextlib
+
+    from data_prep.interrupt import StopFlag
+
+    undisturbed = train_all(corpus, jobs, tmp_path / "one", config)
+
+    @contextlib.contextmanager
+    def stopped():
+        flag = StopFlag()
+        flag.asked = True
+        yield flag
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "stop_flag", stopped)
+        with pytest.raises(Checkpointed, match="ada-quill is saved at step 1"):
+            train_all(corpus, jobs, tmp_path / "two", config)
+    assert not (tmp_path / "two" / "ada-quill" / "current").exists()
+    resumed = train_all(corpus, jobs, tmp_path / "two", config)
+    assert resumed["ada-quill"].name == undisturbed["ada-quill"].name  # a hash over the weights
+
+
+def test_work_of_other_settings_is_never_continued(corpus, jobs, config, tmp_path):
+    old = tmp_path / "ada-quill" / ".training" / "0123456789abcdef" / "checkpoint-1"
+    old.mkdir(parents=True)
+    (old / "complete").touch()
+    train_all(corpus, jobs, tmp_path, config)
+    assert not (tmp_path / "ada-quill" / ".training").exists()
+
+
+def test_a_person_whose_pairs_are_all_too_long_is_one_readable_line(corpus, jobs, config, tmp_path):
+    with pytest.raises(ValueError) as caught:
+        train_all(corpus, jobs, tmp_path, changed(config, max_length=32))
+    assert str(caught.value) == (
+        "'ada-quill': all 4 training pairs are longer than 32 tokens; raise train.max_length"
+    )
+
+
+def test_a_tampered_bundle_is_not_taken_for_trained(corpus, jobs, config, tmp_path):
+    folder = train_all(corpus, jobs, tmp_path, config)["ada-quill"]
+    weights = folder / "adapter_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\1")
+    with pytest.raises(ValueError, match="weights or prompt are not those of version"):
+        train_all(corpus, jobs, tmp_path, config)
+
+
+def test_a_bundle_names_no_path_and_holds_no_training_text(corpus, jobs, config, tmp_path):
+    folder = train_all(corpus, jobs, tmp_path, config)["ada-quill"]
+    for path in folder.iterdir():
+        data = path.read_bytes()
+        assert b"brought warm bread" not in data, path.name
+    assert set(json.loads((folder / "adapter_config.json").read_text())) >= {"r", "target_modules"}
