@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from data_prep.files import check_manifest, read_json, read_jsonl, sha256_file
+from data_prep.files import check_manifest, read_json, read_jsonl
 from data_prep.journal import read_table
-from data_prep.records import Interview, Persona, PersonaSplit, QAPair, from_row
+from data_prep.records import Interview, Persona, PersonaSplit, QAPair, content_hash, from_row
 
 Part = Literal["train", "validation", "test"]
 
@@ -77,5 +77,6 @@ class Corpus:
         return [pairs[pair_id] for pair_id in getattr(self.splits[persona_id], part)]
 
     def digest(self) -> str:
-        """Identity of the corpus: a hash over what its manifest names."""
-        return sha256_file(self.folder / "manifest.json")[:12]
+        """Identity of the corpus: a hash over its inputs, settings and counts."""
+        parts = [self.manifest.get(name) for name in ("inputs", "config", "counts")]
+        return content_hash(parts, digits=12)

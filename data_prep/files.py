@@ -91,15 +91,17 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
     """Parse a JSONL file line by line.
 
     Raises:
-        ValueError: a line is not a JSON object; names file and line.
+        ValueError: missing, or a line is not a JSON object; names file and line.
     """
-    with open(path, encoding="utf-8") as file:
-        try:
+    try:
+        with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse_object(line, path, number)
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not UTF-8; save it as UTF-8") from None
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist; run the step that writes it first") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8; save it as UTF-8") from None
 
 
 def _parse_object(line: str, path: Path, number: int) -> dict[str, Any]:

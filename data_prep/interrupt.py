@@ -34,16 +34,27 @@ class StopFlag:
             raise Checkpointed(f"stopped by a signal; {done}; run the same command again")
 
 
+_listening: StopFlag | None = None
+
+
 @contextlib.contextmanager
 def stop_flag() -> Iterator[StopFlag]:
-    """Listen for stop signals during the block (in the main thread; elsewhere none arrive)."""
-    flag = StopFlag()
+    """Listen for stop signals during the block (in the main thread; elsewhere none arrive).
+
+    A block within another shares its flag: what is asked between two stages reaches the next.
+    """
+    global _listening
     if threading.current_thread() is not threading.main_thread():
-        yield flag
+        yield StopFlag()
         return
+    if _listening is not None:
+        yield _listening
+        return
+    flag = _listening = StopFlag()
     before = {number: signal.signal(number, flag.set) for number in STOP_SIGNALS}
     try:
         yield flag
     finally:
+        _listening = None
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -166,10 +166,13 @@ def describe(error: ValidationError, what: str, where: str = "") -> str:
     """A pydantic error as one line: place, field, what was found."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if part != "__init__") or what
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    prefix = where + ": " if where else ""
+    if first["type"] == "value_error":  # a check of ours, whose words need nothing added
+        return f"{prefix}{first['ctx']['error']}{more}"
     found = repr(first.get("input"))
     found = found if len(found) <= 80 else found[:77] + "..."
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{where + ': ' if where else ''}{what}.{field}: {first['msg']}, found {found}{more}"
+    return f"{prefix}{what}.{field}: {first['msg']}, found {found}{more}"
 
 
 def canonical_json(value: object) -> str:

@@ -2,6 +2,7 @@
 
 Windows are cut from the full ordered list, never from what is left, and journalled whole; so a
 killed run asks the same batches again as an undisturbed one, and a finished window never again.
+A window that a kill or a full disk cut short is asked whole, but what is on disk stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from data_prep.engine import Reply, Request
 from data_prep.files import only_writer
 from data_prep.interrupt import stop_flag
-from data_prep.journal import Journal, compact, read_rows
+from data_prep.journal import Journal, Rows, compact, read_rows
 from data_prep.progress import Progress, say
 
 WINDOW = 64
@@ -40,8 +41,7 @@ def ask(
     """
     with only_writer(folder), stop_flag() as stop:
         rows = read_rows(folder)
-        if rows.num_torn:
-            say(f"  {label}: {rows.num_torn} torn line dropped, its row is made again")
+        say_torn(rows, label)
         done = rows.settled_keys()
         keys = list(requests)
         progress = Progress(f"  {label}", len(keys))
@@ -49,14 +49,30 @@ def ask(
             for start in range(0, len(keys), window):
                 inside = keys[start : start + window]
                 waiting = [key for key in inside if key not in done]
-                replies = list(operation([requests[key] for key in waiting])) if waiting else []
+                asked = inside if is_torn(inside, rows) else waiting
+                replies = list(operation([requests[key] for key in asked])) if asked else []
                 journal.append(
                     {"key": key, "status": reply.status, **to_row(key, requests[key], reply)}
-                    for key, reply in zip(waiting, replies, strict=True)
+                    for key, reply in zip(asked, replies, strict=True)
+                    if key not in done
                 )
                 progress.step(count=len(inside))
                 stop.check(f"{progress.done} of {len(keys)} of {label} are on disk")
         compact(folder)
+
+
+def is_torn(window: Sequence[str], rows: Rows) -> bool:
+    """Whether only a part of a window reached the disk.
+
+    Replies of a batch depend on each other in their last bits, so half a window is no batch.
+    """
+    here = sum(key in rows.by_key for key in window)
+    return rows.num_torn > 0 and 0 < here < len(window)
+
+
+def say_torn(rows: Rows, label: str) -> None:
+    if rows.num_torn:
+        say(f"  {label}: {rows.num_torn} torn line dropped, its row is made again")
 
 
 def score_row(key: str, request: Request, reply: Reply) -> dict[str, Any]:

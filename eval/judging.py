@@ -19,7 +19,7 @@ from data_prep.journal import Journal, compact, read_rows
 from data_prep.progress import Progress
 from data_prep.prompting import read_prompt
 from data_prep.records import content_hash, to_row
-from eval.asking import WINDOW
+from eval.asking import WINDOW, is_torn, say_torn
 from eval.config import JudgeConfig
 from eval.verdicts import CONTENT_SIMILARITY_SCHEMA, read_content_similarity
 
@@ -65,14 +65,18 @@ def judge_replies(
     by_key = {_key(case, engine, config, seed): case for case in cases}
     constrained = "json_schema" in engine.capabilities
     with only_writer(folder), stop_flag() as stop:
-        settled = read_rows(folder).settled_keys()
+        rows = read_rows(folder)
+        say_torn(rows, "judge content similarity")
+        settled = rows.settled_keys()
         progress = Progress("  judge content similarity", len(by_key))
         keys = list(by_key)
         with Journal(folder) as journal:
             for start in range(0, len(keys), WINDOW):
                 inside = keys[start : start + WINDOW]
-                waiting = {key: by_key[key] for key in inside if key not in settled}
-                journal.append(_judge(waiting, engine, config, constrained, seed))
+                whole = is_torn(inside, rows)
+                asked = {key: by_key[key] for key in inside if whole or key not in settled}
+                verdicts = _judge(asked, engine, config, constrained, seed)
+                journal.append(row for row in verdicts if row["key"] not in settled)
                 progress.step(count=len(inside))
                 stop.check(f"{progress.done} of {len(keys)} judgements are on disk")
         compact(folder)

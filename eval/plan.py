@@ -18,7 +18,7 @@ from data_prep.engine import Engine, Request, Sampling, request_key
 from data_prep.prompting import NO_CONTEXT, Context, PromptSpec, build_messages
 from data_prep.records import QAPair, refuse_without_consent
 from data_prep.sft import read_prompt_spec
-from data_prep.who import Who, parse_who
+from data_prep.who import ContextKind, Who, parse_who
 from eval.config import EvalConfig
 from serve.answerers import resolve_answerer
 from train.bundle import find_bundle, list_names
@@ -90,12 +90,14 @@ class Planner:
         self._replies: dict[str, Request] = {}
         self._missing: dict[str, list[str]] = {}
         self._follow_ups = {"asked with prior turns": 0, "dropped": 0}
+        self._full_names: dict[tuple[str | None, str | None], str | None] = {}
 
     def plan(self) -> Plan:
         """Raises ValueError for unknown people or adapters, lacking consent, empty test sets."""
         people = [self._person(name) for name in self._persona_ids()]
         refuse_without_consent((self.corpus.persona(p.id) for p in people), "evaluate")
         for person in people:
+            self._follow_ups["asked with prior turns"] += self._num_follow_ups(person)
             for method in self.config.methods:
                 if (who := self._who(method, person)) is not None:
                     self._plan_method(method, who, person)
@@ -131,6 +133,12 @@ class Planner:
         train = self.corpus.part(persona_id, "train")
         return Person(id=persona_id, test=test, train=train, prompt=prompt)
 
+    def _num_follow_ups(self, person: Person) -> int:
+        """Questions that are asked of this person and lean on what was said before."""
+        scored = spread(person.test, self.config.likelihood.answers_per_persona)
+        answered = spread(person.test, self.config.generate.questions_per_persona)
+        return len({pair.id for pair in (*scored, *answered) if not pair.self_contained})
+
     def _who(self, method: str, person: Person) -> Who | None:
         """The method for this person, or None when it needs an adapter that is not there."""
         category = self.corpus.persona(person.id).category
@@ -150,7 +158,6 @@ class Planner:
         likelihood = self.config.likelihood
         for pair in spread(person.test, likelihood.answers_per_persona):
             self._score("likelihood", method, who, person, pair, addressed_as=person)
-            self._follow_ups["asked with prior turns"] += not pair.self_contained
         for pair in spread(person.test, self.config.generate.questions_per_persona):
             self._reply(method, who, person, pair)
 
@@ -260,10 +267,7 @@ class Planner:
         reserve = self.config.generate.max_tokens
         if completion is not None:
             reserve = self.engine.count_tokens(completion) + 1
-        context = self._fit(context, prompt, pair, prior, reserve)
-        adapter = None
-        if who.is_adapter:
-            adapter = resolve_answerer(who, adapters=self.adapters, default_prompt=prompt).adapter
+        context = self._fit(context, who.context.kind, prompt, pair, prior, reserve)
         sampling = Sampling()
         if completion is None:
             generate = self.config.generate
@@ -274,12 +278,21 @@ class Planner:
             )
         request = Request(
             messages=build_messages(prompt, pair.question, context, prior),
-            adapter=adapter,
+            adapter=self._adapter(who),
             sampling=sampling,
             completion=completion,
             template_args=prompt.template_args,
         )
         return request, len(context.pairs)
+
+    def _adapter(self, who: Who) -> str | None:
+        """NAME@VERSION; a bundle is read, and its weights are hashed, once a plan."""
+        if not who.is_adapter:
+            return None
+        if (known := self._full_names.get((who.name, who.version))) is None:
+            known = resolve_answerer(who, adapters=self.adapters).adapter
+            self._full_names[who.name, who.version] = known
+        return known
 
     def _context(self, who: Who, person: Person, question: str) -> Context:
         return select_context(
@@ -292,9 +305,15 @@ class Planner:
         )
 
     def _fit(
-        self, context: Context, prompt: PromptSpec, pair: QAPair, prior: Any, reserve: int
+        self,
+        context: Context,
+        kind: ContextKind,
+        prompt: PromptSpec,
+        pair: QAPair,
+        prior: Any,
+        reserve: int,
     ) -> Context:
-        """Drop whole pairs from the far end, the first, until prompt and answer fit the model."""
+        """Drop whole pairs until prompt and answer fit: the oldest, or the least near ones."""
         pairs = list(context.pairs)
         room = self.engine.context_length - reserve
         while pairs:
@@ -305,7 +324,7 @@ class Planner:
             )
             if tokens <= room:
                 return fitted
-            del pairs[0]
+            pairs.pop(-1 if kind in ("retrieval", "hybrid") else 0)  # those stand best first
         return Context(profile=context.profile) if context.profile else NO_CONTEXT
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from data_prep.corpus import Corpus
 from data_prep.engine import Engine, Request
-from data_prep.files import read_json
+from data_prep.files import only_writer, read_json
+from data_prep.interrupt import stop_flag
 from data_prep.progress import say
 from eval import run as stages
 from eval.plan import Plan
@@ -26,28 +27,52 @@ def evaluate(config: EvalCommand, wanted: Sequence[str]) -> list[str]:
         Checkpointed: a stop was asked for; what is finished is kept.
     """
     corpus, run, adapters = Corpus(Path(config.corpus)), Path(config.out), Path(config.adapters)
-    judged = config.eval.judge is not None
-    if "judge" in wanted and not judged and len(wanted) == 1:
+    if list(wanted) == ["judge"] and config.eval.judge is None:
         raise ValueError("no judge is named; add `eval: {judge: {name: ...}}` to the config")
-    stages.start_run(run, config.eval)
-    engines = Engines(adapters)
-    if "generate" in wanted:
-        say("generate")
-        engine = engines.get(config.engine)
-        stages.generate(
-            run, stages.plan_run(corpus, adapters, engine, config.eval), engine, config.eval
+    if "judge" in wanted:
+        _refuse_same_base(config)
+    with only_writer(run):
+        stages.start_run(run, config.eval)
+        _ask_models(config, wanted, corpus)
+        if "score" in wanted:
+            say("score")
+            stages.score(run, corpus, config.eval)
+        if "report" not in wanted:
+            return [f"{run} has {', '.join(wanted)}"]
+        return report_lines(run, adapters)
+
+
+def _refuse_same_base(config: EvalCommand) -> None:
+    """By the names alone, before a night of replies; the weights are compared when they load."""
+    judge = config.eval.judge
+    if judge is None or judge.allow_same_base:
+        return
+    if judge_engine(config).base_model == config.engine.base_model:
+        raise ValueError(
+            f"judge {judge.name!r} has the same base as the candidates "
+            f"({config.engine.base_model}); name another in eval.judge.engine.base_model, or set "
+            "eval.judge.allow_same_base=true to try the mechanics only"
         )
-    if "judge" in wanted and judged:
-        say("judge")
-        candidate = engines.get(config.engine)
-        judge = engines.get(judge_engine(config))
-        stages.judge(run, corpus, judge, candidate, config.eval)
-    if "score" in wanted:
-        say("score")
-        stages.score(run, corpus, config.eval)
-    if "report" not in wanted:
-        return [f"{run} has {', '.join(wanted)}"]
-    return report_lines(run, adapters)
+
+
+def _ask_models(config: EvalCommand, wanted: Sequence[str], corpus: Corpus) -> None:
+    """The stages that take long; a stop asked for while a model loads or between them counts."""
+    run, adapters = Path(config.out), Path(config.adapters)
+    engines = Engines(adapters)
+    with stop_flag() as stop:
+        if "generate" in wanted:
+            say("generate")
+            engine = engines.get(config.engine)
+            stages.generate(
+                run, stages.plan_run(corpus, adapters, engine, config.eval), engine, config.eval
+            )
+            stop.check("all replies are on disk")
+        if "judge" in wanted and config.eval.judge is not None:
+            say("judge")
+            candidate = engines.get(config.engine)
+            judge = engines.get(judge_engine(config))
+            stages.judge(run, corpus, judge, candidate, config.eval)
+            stop.check("all judgements are on disk")
 
 
 def report_lines(run: Path, adapters: Path | None) -> list[str]:

@@ -96,8 +96,52 @@ def corpus(tmp_path_factory, write_interviews) -> Corpus:
 
 
 @pytest.fixture(scope="session")
+def publish_adapter() -> Callable[..., Path]:
+    """Publish a bundle whose weights are no weights: enough for all that loads no model."""
+    from data_prep.engine import Sampling
+    from data_prep.prompting import persona_prompt
+    from train.bundle import WEIGHTS, Canary, PersonaBundle, bundle_version, publish
+
+    def make(adapters: Path, name: str, person: str | None, *, base: str = "0" * 12) -> Path:
+        staged = adapters / f".staged-{name}"
+        staged.mkdir(parents=True)
+        (staged / WEIGHTS).write_bytes(name.encode())
+        prompt = persona_prompt(person)
+        canary = Canary(messages=(), completion="", adapter_logprobs=(0.0,), base_logprobs=(0.0,))
+        bundle = PersonaBundle(
+            name=name,
+            version=bundle_version(staged / WEIGHTS, prompt, base),
+            scope="persona" if person else "pooled",
+            persona_ids=(name,),
+            base_model="scripted",
+            base_fingerprint=base,
+            template_hash="",
+            prompt=prompt,
+            sampling=Sampling(),
+            corpus_digest="",
+            config_hash="",
+            training={"seconds": 1.0},
+            canary=canary,
+        )
+        return publish(adapters, staged, bundle)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def adapters(tmp_path_factory, publish_adapter) -> Path:
+    """Adapters of all three people of `corpus`, of the potters, and of everybody. Read only."""
+    folder = tmp_path_factory.mktemp("adapters")
+    for name in ("Ada Quill", "Bo Fenn", "Cleo Marsh"):
+        publish_adapter(folder, name.lower().replace(" ", "-"), name)
+    publish_adapter(folder, "category-potters", None)
+    publish_adapter(folder, "pooled", None)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_base(tmp_path_factory) -> Path:
-    """Folder of a random two-layer Llama with a byte tokenizer; end of turn and pad are one token."""
+    """A random two-layer Llama with a byte tokenizer; end of turn and pad are one token."""
     return save_tiny_base(tmp_path_factory.mktemp("tiny-base"), seed=0)
 
 

@@ -55,9 +55,11 @@ def train_all(
         with stop_flag() as stop:
             trainer = AdapterTrainer(base, config, stop)
             for job in waiting:
+                hashed = hashes[job.name]
                 with only_writer(adapters / job.name):
-                    done[job.name] = trainer.train(
-                        job, sets[job.name], adapters, hashes[job.name], corpus
+                    # looked up again: somebody may have trained it in the meantime
+                    done[job.name] = _published(adapters, job.name, hashed) or trainer.train(
+                        job, sets[job.name], adapters, hashed, corpus
                     )
     return {name: folder for name, folder in done.items() if folder}
 
@@ -97,6 +99,7 @@ class AdapterTrainer:
         name = corpus.persona(job.persona_ids[0]).name
         canary = make_canary(model, encoder, data.prompt, name)
         staged = work / "bundle"
+        _order_target_modules(model)
         model.save_pretrained(str(staged))
         self.model = model.unload()
         (staged / "README.md").unlink(missing_ok=True)  # an empty template; persona.json says more
@@ -168,6 +171,13 @@ def _training_dtype(config: TrainConfig) -> Any:
     if config.dtype == "auto":
         return None if torch.cuda.is_available() else torch.float32
     return getattr(torch, config.dtype)
+
+
+def _order_target_modules(model: Any) -> None:
+    """PEFT keeps these names in a set; its order, and the file, would change from run to run."""
+    config = model.active_peft_config
+    if not isinstance(config.target_modules, str):
+        config.target_modules = sorted(config.target_modules)
 
 
 def _published(adapters: Path, name: str, hashed: str) -> Path | None:

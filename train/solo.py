@@ -21,7 +21,7 @@ from data_prep.progress import Progress
 from train.config import TrainConfig
 from train.encode import IGNORED, Encoded
 
-COMPLETE = "complete"  # written into a checkpoint last; one without it is half-written
+COMPLETE = "complete"  # written into a checkpoint last, with the names of the files beside it
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            (folder / COMPLETE).touch()
+            names = sorted(path.name for path in folder.iterdir())
+            (folder / COMPLETE).write_text("\n".join(names), encoding="utf-8")
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any, **kwargs: Any) -> None:
             loss = logs.get("loss", 0.0)
@@ -208,15 +209,24 @@ def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
 
 
 def _last_complete(work: Path) -> str | None:
-    """Newest checkpoint that was written to its end; half-written ones are removed."""
+    """Newest checkpoint that is whole; others are removed.
+
+    A kill leaves one half-written, or, as the oldest is deleted before the newest is marked,
+    half-deleted with its mark still there.
+    """
     complete = []
     for folder in work.glob("checkpoint-*"):
-        if (folder / COMPLETE).exists():
+        mark = folder / COMPLETE
+        if mark.exists() and all((folder / name).exists() for name in _lines(mark)):
             complete.append(folder)
         else:
             shutil.rmtree(folder)
     newest = max(complete, key=lambda folder: int(folder.name.split("-")[1]), default=None)
     return str(newest) if newest else None
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def _summary(state: Any, train: Sequence[Encoded], config: TrainConfig) -> Summary:

@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"{len(tally.undated)} interviews have no date and count as the oldest")
     people = sum(1 for entry in tally.entries if tally.num_pairs[entry.persona.id])
     print(
-        f"{people} people, {len(tally.interviews)} interviews, {tally.num_pairs.total()} pairs, "
-        f"{len(tally.rejects)} documents refused -> {options.out}"
+        f"people {people}, interviews {len(tally.interviews)}, pairs {tally.num_pairs.total()}, "
+        f"documents refused {len(tally.rejects)} -> {options.out}"
     )
     if not tally.num_pairs.total():
         raise ValueError(

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.chaos.harness import DONE, Personae, copy_code
 from tests.chaos.people import NAMES, write_people
@@ -53,3 +54,35 @@ def prepared(raw, code, cache, tmp_path_factory) -> Path:
     ended = Personae(code, cache, folder).run("prep", raw, "--out", "corpus")
     assert ended.code == DONE, ended.err
     return folder / "corpus"
+
+
+METHODS = ("base:{persona}", "base:{persona}+chronological-5", "base:{persona}+random-5")
+
+
+@pytest.fixture(scope="session")
+def eval_config(prepared, tmp_path_factory) -> Path:
+    """An evaluation whose replies are made up, each after a moment, and some fail."""
+    slowly = {"delay_seconds": 0.001, "refusal_fraction": 0.02, "truncation_fraction": 0.05}
+    judge = {"engine": "scripted", "base_model": "a judge", "scripted": slowly}
+    config = {
+        "corpus": str(prepared),
+        "out": "run",
+        "engine": {"engine": "scripted", "scripted": slowly},
+        "eval": {
+            "methods": list(METHODS),
+            "primary": METHODS[-1],
+            "judge": {"name": "made up", "engine": judge},
+        },
+    }
+    path = tmp_path_factory.mktemp("config") / "eval.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+@pytest.fixture(scope="session")
+def evaluated(code, cache, eval_config, tmp_path_factory) -> Path:
+    """The run that `eval_config` makes undisturbed. Read only."""
+    folder = tmp_path_factory.mktemp("undisturbed-eval")
+    ended = Personae(code, cache, folder).run("eval", eval_config, "--allow-scripted")
+    assert ended.code == DONE, ended.err
+    return folder / "run"

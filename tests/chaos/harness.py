@@ -197,5 +197,7 @@ def differences(found: Path, expected: Path, *, apart_from: Sequence[str] = ()) 
     return [
         f"{name}: {'left over' if name not in right else 'missing' if name not in left else 'other'}"
         for name in names
-        if name not in left or name not in right or left[name].read_bytes() != right[name].read_bytes()
+        if name not in left
+        or name not in right
+        or left[name].read_bytes() != right[name].read_bytes()
     ]

@@ -86,7 +86,7 @@ def test_an_unknown_key_in_a_file_names_the_file_and_a_near_key(yaml_file):
 
 
 def test_a_missing_required_field_is_named():
-    with pytest.raises(ValueError, match="Bakery.name: Field required"):
+    with pytest.raises(ValueError, match=r"Bakery.name: Field required"):
         load_config(Bakery)
 
 
@@ -105,7 +105,7 @@ def test_a_file_that_is_no_mapping_is_refused(yaml_file, content, says):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match="absent.yaml does not exist"):
+    with pytest.raises(ValueError, match=r"absent.yaml does not exist"):
         load_yaml(tmp_path / "absent.yaml")
 
 

@@ -80,7 +80,7 @@ def test_a_profile_is_read_alone():
 
 
 def test_a_missing_profile_is_refused():
-    with pytest.raises(ValueError, match="'ada' has no long_profile; add one"):
+    with pytest.raises(ValueError, match=r"'ada' has no long_profile; add one"):
         ids("long_profile")
 
 

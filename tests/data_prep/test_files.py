@@ -87,6 +87,8 @@ def test_a_damaged_line_is_named(tmp_path, content, says):
 def test_a_missing_json_file_says_what_to_do(tmp_path):
     with pytest.raises(ValueError, match=r"splits.json does not exist; run the step"):
         read_json(tmp_path / "splits.json")
+    with pytest.raises(ValueError, match=r"plan.jsonl does not exist; run the step"):
+        list(read_jsonl(tmp_path / "plan.jsonl"))
 
 
 def test_a_second_writer_is_told_and_a_dead_one_holds_nothing(tmp_path):
@@ -96,7 +98,7 @@ def test_a_second_writer_is_told_and_a_dead_one_holds_nothing(tmp_path):
         [sys.executable, "-c", hold, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert other.stdout.readline() == b"held\n"
-    with pytest.raises(ValueError, match="written by another process"), only_writer(tmp_path):
+    with pytest.raises(ValueError, match=r"written by another process"), only_writer(tmp_path):
         pass
     other.kill()
     other.wait()
@@ -109,14 +111,14 @@ def test_a_manifest_says_what_made_the_folder(tmp_path):
     found = check_manifest(tmp_path, "prep")
     assert found["schema_version"] == SCHEMA_VERSION and found["counts"] == {"pairs": 2}
     assert {"git_revision", "tool_version", "packages", "config", "inputs", "seed"} <= set(found)
-    with pytest.raises(ValueError, match="written by stage 'prep', expected 'judge'"):
+    with pytest.raises(ValueError, match=r"written by stage 'prep', expected 'judge'"):
         check_manifest(tmp_path, "judge")
 
 
 @pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, "2", None])
 def test_a_newer_schema_is_refused(tmp_path, version):
     write_json(tmp_path / "manifest.json", {"schema_version": version, "stage": "prep"})
-    with pytest.raises(ValueError, match="schema version .* this tool reads up to"):
+    with pytest.raises(ValueError, match=r"schema version .* this tool reads up to"):
         check_manifest(tmp_path, "prep")
 
 

@@ -50,6 +50,7 @@ def test_a_date_comes_from_the_file_name_when_nothing_else_has_one(take, transcr
     assert (undated["date"], undated["date_precision"]) == (None, "unknown")
 
 
+CYRILLIC = "Q: Где вы родились?\nA: В маленьком городе у моря.\n" * 20
 GERMAN = "Ich erzähle Ihnen gern von früher, von der Töpferei und vom Brennofen im Garten. " * 3
 
 
@@ -60,15 +61,15 @@ GERMAN = "Ich erzähle Ihnen gern von früher, von der Töpferei und vom Brennof
         (b" \n\t\n", "read", "unreadable"),
         (bytes(range(256)) * 20, "read", "unreadable"),
         (b"%PDF-1.7 ...", "read", "unreadable"),
-        (("Q: Где вы родились?\nA: В маленьком городе. " * 20).encode("cp1251"), "read", "unreadable"),
+        (CYRILLIC.encode("cp1251"), "read", "unreadable"),
         ("ADA QUILL: " + "I shape clay every day of my life. " * 30, "verify", "monologue"),
         ("I shape clay every day of my life. " * 30, "verify", "monologue"),
         (
-            "BO: Lovely pots.\nADA QUILL: I made them all by hand, my friend.\n" * 20 + "BO: Is that all?\n",
+            "BO: Lovely pots.\nADA QUILL: I made them all by hand.\n" * 20 + "BO: Is that all?\n",
             "verify",
             "no_questions",
         ),
-        ("BO FENN: Why clay?\nCLEO: It is soft and warm in my hands.\n" * 20, "identify", "wrong_person"),
+        ("BO FENN: Why clay?\nCLEO: It is soft and warm to me.\n" * 20, "identify", "wrong_person"),
     ],
     ids="empty blank binary pdf cyrillic one-speaker prose no-questions others".split(),
 )  # fmt: skip

@@ -21,8 +21,10 @@ def test_a_signal_is_heeded_at_the_next_check(number):
 
 def test_the_handlers_of_before_come_back():
     before = [signal.getsignal(number) for number in STOP_SIGNALS]
-    with pytest.raises(RuntimeError), stop_flag():
+    with stop_flag():
         assert [signal.getsignal(number) for number in STOP_SIGNALS] != before
+    assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
+    with pytest.raises(RuntimeError), stop_flag():
         raise RuntimeError
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
 

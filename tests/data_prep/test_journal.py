@@ -104,7 +104,7 @@ def test_a_torn_row_is_appended_again_in_a_part_of_its_own(tmp_path):
 @pytest.mark.parametrize("line", [b"{", b'{"status": "ok"}', b"[]", b'"text"', b'{"key": 1'])
 def test_damage_before_the_last_line_is_refused_with_its_place(tmp_path, line):
     (tmp_path / "part-00000-000.jsonl").write_bytes(line + b'\n{"key": "a", "status": "ok"}\n')
-    with pytest.raises(ValueError, match="part-00000-000.jsonl line 1 is damaged"):
+    with pytest.raises(ValueError, match=r"part-00000-000.jsonl line 1 is damaged"):
         read_rows(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Raw transcripts to a corpus: bad files are named, good ones kept, a second run does only what is new."""
+"""Raw transcripts to a corpus: bad files are named, and a second run does only what is new."""
 
 import datetime
 import json
@@ -113,7 +113,7 @@ def test_undated_interviews_are_taken_as_the_oldest_and_told(tmp_path, out, writ
     (folder / "2013-05-01_talk.txt").unlink()
     (folder / "cellar.txt").write_text(text)
     tally = prepare([tmp_path / "raw"], out)
-    assert [i.source for i in tally.interviews][0] == "ada-quill/cellar.txt"
+    assert next(i.source for i in tally.interviews) == "ada-quill/cellar.txt"
     assert [i.sequence for i in tally.interviews] == [0, 1, 2]
     assert tally.undated == ["ada-quill/cellar.txt"]
     assert "ada-quill/cellar.txt" in (out / "card.md").read_text()
@@ -231,7 +231,7 @@ def test_a_stop_keeps_what_is_read_and_the_next_run_ends_as_an_undisturbed_one(
         return original(data, name=name)
 
     monkeypatch.setattr(ingesting, "read_bytes", stop_at_the_third)
-    with pytest.raises(Checkpointed, match="3 of 6 documents are read"):
+    with pytest.raises(Checkpointed, match=r"3 of 6 documents are read"):
         prepare([raw], out)
     assert not (out / "manifest.json").exists()
     prepare([raw], out)
@@ -252,7 +252,7 @@ def test_two_runs_at_once_do_not_mix(raw, out):
     other.start()
     held.wait(10)
     try:
-        with pytest.raises(ValueError, match="written by another process"):
+        with pytest.raises(ValueError, match=r"written by another process"):
             prepare([raw], out)
     finally:
         let_go.set()
@@ -261,7 +261,7 @@ def test_two_runs_at_once_do_not_mix(raw, out):
 
 @pytest.mark.parametrize("place", ["", "corpus", "ada-quill/corpus"])
 def test_a_corpus_inside_raw_is_refused_before_it_is_read_as_a_person(raw, place):
-    with pytest.raises(ValueError, match="lies in"):
+    with pytest.raises(ValueError, match=r"lies in"):
         prepare([raw], raw / place)
 
 

@@ -37,7 +37,8 @@ def test_context_stands_in_the_system_message_in_the_order_given():
     context = Context(profile=" Potter. \n", pairs=(pair(2), pair(1)))
     [system, _] = build_messages(SPEC, "Why?", context)
     assert system["content"] == (
-        "You are Ada Quill.\n\nAbout Ada Quill:\nPotter.\n\nFrom earlier interviews with Ada Quill:\n\n"
+        "You are Ada Quill.\n\nAbout Ada Quill:\nPotter.\n\n"
+        "From earlier interviews with Ada Quill:\n\n"
         "Question: Question 2?\nAda Quill: Answer 2.\n\nQuestion: Question 1?\nAda Quill: Answer 1."
     )
 
@@ -56,7 +57,7 @@ def test_braces_in_a_name_or_text_are_no_template():
 
 def test_a_prompt_of_several_people_must_be_told_whom_it_addresses():
     pooled = PromptSpec(id="t", system="You are {name}.", persona_name=None)
-    with pytest.raises(ValueError, match="say as whom"):
+    with pytest.raises(ValueError, match=r"say as whom"):
         build_messages(pooled, "Why?")
     assert build_messages(pooled.for_persona("Bo"), "Why?")[0]["content"] == "You are Bo."
 

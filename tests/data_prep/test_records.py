@@ -90,7 +90,7 @@ def test_an_ill_formed_row_is_refused_with_its_field(change, says):
 
 
 def test_a_missing_field_is_named():
-    with pytest.raises(ValueError, match="Interview.title: Field required"):
+    with pytest.raises(ValueError, match=r"Interview.title: Field required"):
         from_row(Interview, {k: v for k, v in INTERVIEW.items() if k != "title"})
 
 
@@ -111,7 +111,7 @@ def test_consent_holds_through_its_last_day_and_for_its_scopes_only():
     persona = Persona(id="ada", name="Ada", consent=Consent(scopes=("prepare",), expires=TODAY))
     assert consent_problem(persona, "prepare", TODAY) is None
     assert "expired" in consent_problem(persona, "prepare", TODAY + datetime.timedelta(days=1))
-    with pytest.raises(ValueError, match="'ada' covers prepare, not 'train'"):
+    with pytest.raises(ValueError, match=r"'ada' covers prepare, not 'train'"):
         refuse_without_consent([persona], "train", TODAY)
 
 

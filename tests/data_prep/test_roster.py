@@ -142,10 +142,10 @@ def test_a_person_row_that_is_not_understood_names_its_file(raw, row):
 
 
 def test_missing_and_empty_folders_are_refused(raw, tmp_path):
-    with pytest.raises(ValueError, match="nowhere does not exist"):
+    with pytest.raises(ValueError, match=r"nowhere does not exist"):
         read_roster([tmp_path / "nowhere"])
     root = raw("ada/README.md")
-    with pytest.raises(ValueError, match="raw holds no documents; expected a folder per person"):
+    with pytest.raises(ValueError, match=r"raw holds no documents; expected a folder per person"):
         read_roster([root])
 
 

@@ -33,9 +33,12 @@ def test_an_answerer_prints_as_what_it_is_parsed_from(who):
 @given(st.text(max_size=30))
 def test_any_text_is_an_answerer_or_refused_in_words(text):
     try:
-        assert parse_who(str(parse_who(text))) == parse_who(text)
+        who = parse_who(text)
     except ValueError as error:
-        assert "names nobody" in str(error) or "unknown context" in str(error)
+        said = str(error)
+    else:
+        said = "names nobody" if parse_who(str(who)) == who else "changed on the way"
+    assert "names nobody" in said or "unknown context" in said
 
 
 @pytest.mark.parametrize(
@@ -70,12 +73,13 @@ def test_the_grammar_of_the_design(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "base:", "base:BASE", "Ada", "ada@", "ada@123", "ada@0123456789AB", "base:ada@0123456789ab",
-        "ada+", "+profile", "ada++profile", "ada profile", "ada\n", "../ada", "ada/x", "a" * 64, "BASE+profile",
+        "", "base:", "base:BASE", "Ada", "ada@", "ada@123", "ada@0123456789AB",
+        "base:ada@0123456789ab", "ada+", "+profile", "ada++profile", "ada profile", "ada\n",
+        "../ada", "ada/x", "a" * 64, "BASE+profile",
     ],
 )  # fmt: skip
 def test_what_is_outside_the_grammar_is_refused(text):
-    with pytest.raises(ValueError, match="names nobody; write BASE"):
+    with pytest.raises(ValueError, match=r"names nobody; write BASE"):
         parse_who(text)
 
 

@@ -93,7 +93,7 @@ def test_a_stopped_run_ends_as_an_undisturbed_one_and_asks_no_window_twice(tmp_p
 
 
 def test_a_stop_says_how_far_it_came(tmp_path):
-    with pytest.raises(Checkpointed, match="4 of 10 of answer are on disk; run the same command"):
+    with pytest.raises(Checkpointed, match=r"4 of 10 of answer are on disk; run the same command"):
         run(tmp_path, Asked(at=1, action=terminate))
 
 
@@ -104,7 +104,9 @@ def test_transport_errors_are_asked_again_and_only_they(tmp_path):
     assert 0 < len(failed) < 10
     again = Asked()
     rows = run(tmp_path, again)
-    assert [q for batch in again.batches for q in batch] == [f"Question {int(k[1:])}?" for k in failed]
+    assert [q for batch in again.batches for q in batch] == [
+        f"Question {int(k[1:])}?" for k in failed
+    ]
     assert {row["status"] for row in rows.values()} == {"ok"}
 
 
@@ -116,7 +118,8 @@ def test_a_torn_row_is_made_again_and_told(tmp_path, capfd):
     part.write_bytes(part.read_bytes()[:-10])
     asked = Asked()
     assert run(tmp_path / "torn", asked) == whole
-    assert asked.num_asked == 7 and "1 torn line dropped" in capfd.readouterr().err
+    assert asked.num_asked == 10  # a batch is asked whole, or its replies could differ
+    assert "1 torn line dropped" in capfd.readouterr().err
 
 
 def test_a_row_that_was_written_before_is_kept_over_a_new_one(tmp_path):
@@ -128,7 +131,7 @@ def test_a_row_that_was_written_before_is_kept_over_a_new_one(tmp_path):
 
 def test_an_engine_that_loses_a_reply_is_noticed(tmp_path):
     engine = ScriptedEngine()
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match=r"shorter"):
         ask(tmp_path, REQUESTS, lambda rs: engine.generate(rs[1:]), reply_row, label="answer")
     assert not read_rows(tmp_path).by_key or len(read_rows(tmp_path).by_key) < len(REQUESTS)
 

@@ -19,7 +19,8 @@ REFUSED = Reply(text="I cannot.", status="refused", finish_reason="refused", det
 
 def case(number=0, **fields):
     given = {
-        "reply_key": f"r{number}", "persona_name": "Ada Quill", "question": f"Question {number}?",
+        "reply_key": f"r{number}", "persona_name": "Ada Quill",
+        "question": f"Question {number}?",
         "reference": "My aunt taught me.", "candidate": f"Answer {number}.", "candidate_status": "ok",
     }  # fmt: skip
     return Case(**given | fields)
@@ -130,7 +131,9 @@ def test_a_judge_that_is_the_candidate_is_refused_unless_said():
     judged, other = ScriptedEngine(model="tiny"), ScriptedEngine(model="big")
     same = ScriptedEngine(model="tiny")
     assert refuse_self_judging(other, judged, CONFIG) is False
-    with pytest.raises(ValueError, match=r"judge 'strict' has the same base .*judge.allow_same_base=true"):
+    with pytest.raises(
+        ValueError, match=r"judge 'strict' has the same base .*judge.allow_same_base=true"
+    ):
         refuse_self_judging(same, judged, CONFIG)
     allowed = JudgeConfig(name="strict", allow_same_base=True)
     assert refuse_self_judging(same, judged, allowed) is True

@@ -131,7 +131,7 @@ def test_one_person_allows_no_interval():
 
 
 def test_nothing_scored_is_no_mean():
-    with pytest.raises(ValueError, match="no scored answers"):
+    with pytest.raises(ValueError, match=r"no scored answers"):
         macro_mean({"ada": []})
 
 

@@ -12,7 +12,9 @@ from eval.verdicts import ContentVerdict, read_content_similarity
 
 
 @pytest.mark.parametrize("score", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("frame", ["{}", " \n{}\n ", "```json\n{}\n```", "```\n{}\n```  ", "\n```JSON\n{}\n```"])
+@pytest.mark.parametrize(
+    "frame", ["{}", " \n{}\n ", "```json\n{}\n```", "```\n{}\n```  ", "\n```JSON\n{}\n```"]
+)
 def test_a_verdict_is_read_with_at_most_one_fence(score, frame):
     text = json.dumps({"explanation": " Close enough. ", "score": score})
     found = read_content_similarity(frame.replace("{}", text))
@@ -73,7 +75,10 @@ def corruptions(number):
     kinds = ("cut", "prefix", "suffix", "twice", "quote", "float", "range", "field", "swap", "word")
     for index in range(number):
         kind = kinds[index % len(kinds)]
-        score, words = chance.randint(1, 5), "".join(chance.choices(string.ascii_letters + " ", k=30))
+        score, words = (
+            chance.randint(1, 5),
+            "".join(chance.choices(string.ascii_letters + " ", k=30)),
+        )
         row = {"score": score, "explanation": f"x{words}"}
         text = json.dumps(row)
         match kind:
@@ -96,7 +101,9 @@ def corruptions(number):
             case "swap":
                 text = json.dumps({"score": row["explanation"], "explanation": str(score)})
             case "word":
-                text = chance.choice([f"{score}", f"{score}/5", f"I would say {score}.", words, "N/A"])
+                text = chance.choice(
+                    [f"{score}", f"{score}/5", f"I would say {score}.", words, "N/A"]
+                )
         yield kind, text
 
 

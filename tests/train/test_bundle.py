@@ -73,7 +73,12 @@ def test_what_was_published_is_read_and_promoted(published, tmp_path):
 
 
 def test_the_version_follows_weights_prompt_and_base(published):
-    folders = [published(), published(weights=b"other"), published(person="Bo"), published(base="f" * 12)]
+    folders = [
+        published(),
+        published(weights=b"other"),
+        published(person="Bo"),
+        published(base="f" * 12),
+    ]
     assert len({folder.name for folder in folders}) == 4
     assert published().name == folders[0].name
 
@@ -93,7 +98,7 @@ def test_the_latest_published_version_is_promoted_and_others_stay(published, tmp
 def test_tampered_weights_are_refused(published):
     folder = published()
     (folder / WEIGHTS).write_bytes(b"weightz")
-    with pytest.raises(ValueError, match="weights or prompt are not those of version"):
+    with pytest.raises(ValueError, match=r"weights or prompt are not those of version"):
         read_bundle(folder)
 
 
@@ -101,9 +106,13 @@ def test_tampered_weights_are_refused(published):
 def test_a_tampered_record_is_refused(published, field):
     folder = published()
     row = json.loads((folder / RECORD).read_text())
-    changed = {"prompt": row["prompt"] | {"system": "Obey."}, "base_fingerprint": "f" * 12, "version": "0" * 12}
+    changed = {
+        "prompt": row["prompt"] | {"system": "Obey."},
+        "base_fingerprint": "f" * 12,
+        "version": "0" * 12,
+    }
     (folder / RECORD).write_text(json.dumps(row | {field: changed[field]}))
-    with pytest.raises(ValueError, match="restore the folder or train again"):
+    with pytest.raises(ValueError, match=r"restore the folder or train again"):
         read_bundle(folder)
 
 
@@ -129,9 +138,9 @@ def test_a_damaged_record_is_refused_in_one_line(published, damage):
 def test_missing_weights_are_told(published, tmp_path):
     folder = published()
     (folder / WEIGHTS).unlink()
-    with pytest.raises(ValueError, match="has no adapter_model.safetensors; restore it"):
+    with pytest.raises(ValueError, match=r"has no adapter_model.safetensors; restore it"):
         read_bundle(folder)
-    with pytest.raises(ValueError, match="is not a persona bundle"):
+    with pytest.raises(ValueError, match=r"is not a persona bundle"):
         read_bundle(tmp_path)
 
 
@@ -139,9 +148,11 @@ def test_an_unknown_adapter_lists_near_and_known_names(published, tmp_path):
     published("ada")
     published("bo", weights=b"bo")
     adapters = tmp_path / "adapters"
-    with pytest.raises(ValueError, match=r"no adapter 'adda' .*did you mean 'ada'\? known: ada, bo"):
+    with pytest.raises(
+        ValueError, match=r"no adapter 'adda' .*did you mean 'ada'\? known: ada, bo"
+    ):
         find_bundle(adapters, "adda")
-    with pytest.raises(ValueError, match="known: none, train one with"):
+    with pytest.raises(ValueError, match=r"known: none, train one with"):
         find_bundle(tmp_path / "empty", "ada")
 
 
@@ -164,7 +175,9 @@ def test_unfinished_training_is_no_adapter(published, tmp_path):
 def test_another_base_is_refused_by_both_names(published):
     bundle = read_bundle(published())
     refuse_other_base(bundle, base_model="renamed", fingerprint=BASE)
-    with pytest.raises(ValueError, match=r"'ada' was trained on 'tiny' \(0123456789ab\), .*'big' \(ffff\)"):
+    with pytest.raises(
+        ValueError, match=r"'ada' was trained on 'tiny' \(0123456789ab\), .*'big' \(ffff\)"
+    ):
         refuse_other_base(bundle, base_model="big", fingerprint="ffff")
 
 

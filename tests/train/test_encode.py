@@ -88,7 +88,10 @@ def test_end_of_turn_is_supervised_though_it_is_the_padding_token(encoder, token
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.text(max_size=40))
 def test_any_example_is_the_served_prompt_followed_by_the_answer(question, answer):
     encoder = Encoder(TOKENIZER)
-    messages = ({"role": "system", "content": "Be Ada."}, {"role": "user", "content": question.strip()})
+    messages = (
+        {"role": "system", "content": "Be Ada."},
+        {"role": "user", "content": question.strip()},
+    )
     encoded = encoder.example(messages, answer)
     prompt, reply = encoder.prompt_ids(messages), encoder.answer_ids(answer)
     assert encoded.input_ids == prompt + reply
@@ -134,17 +137,23 @@ def test_too_long_loses_its_oldest_exchanges_and_never_answer_tokens(limit):
     assert len(encoded.input_ids) <= limit
     kept = supervised(encoder, encoded)
     assert kept == supervised(encoder, whole)[-len(kept) :] and kept[-1] == "Answer 4.<|im_end|>"
-    assert encoder.tokenizer.decode(encoded.input_ids).startswith("<|im_start|>system\nYou are Ada.")
+    assert encoder.tokenizer.decode(encoded.input_ids).startswith(
+        "<|im_start|>system\nYou are Ada."
+    )
     longer = [CHAT[0], *chat[-2 * (len(kept) + 1) :]]
     assert len(kept) == 5 or len(encoder.conversation(longer).input_ids) > limit
 
 
 def exchange(number):
-    return message("user", f"Question {number}?"), message("assistant", f"Answer {number}.", train=True)
+    return message("user", f"Question {number}?"), message(
+        "assistant", f"Answer {number}.", train=True
+    )
 
 
 def test_an_answer_that_does_not_fit_is_refused_not_cut(encoder):
-    with pytest.raises(ValueError, match="question and answer have .* the limit is 40; raise max_length"):
+    with pytest.raises(
+        ValueError, match=r"question and answer have .* the limit is 40; raise max_length"
+    ):
         encoder.conversation([*CHAT[:2], message("assistant", "x" * 50, train=True)], max_length=40)
 
 
@@ -160,7 +169,7 @@ def test_a_prompt_inside_the_first_question_is_never_dropped_with_it(encoder):
     served = build_messages(spec, "And?", prior_turns=prior)
     encoded = encoder.conversation(example.messages)
     assert encoded.input_ids[: len(encoder.prompt_ids(served))] == encoder.prompt_ids(served)
-    with pytest.raises(ValueError, match="raise max_length"):
+    with pytest.raises(ValueError, match=r"raise max_length"):
         encoder.conversation(example.messages, max_length=len(encoded.input_ids) - 10)
 
 
@@ -181,26 +190,26 @@ def test_template_arguments_reach_the_template():
     ],
 )
 def test_a_template_that_ends_no_turn_is_refused(template):
-    with pytest.raises(ValueError, match="expected a special token"):
+    with pytest.raises(ValueError, match=r"expected a special token"):
         Encoder(byte_tokenizer(template))
 
 
 def test_a_tokenizer_without_template_is_refused():
-    with pytest.raises(ValueError, match="no chat template; use an instruction-tuned model"):
+    with pytest.raises(ValueError, match=r"no chat template; use an instruction-tuned model"):
         Encoder(byte_tokenizer(None))
 
 
 def test_a_template_that_rewrites_earlier_turns_is_refused_for_chats():
     # as templates do that drop the reasoning of earlier answers
     template = CHATML.replace(
-        "{{ message['content'] }}", "{{ message['content'] if loop.last else '(' + message['content'] }}"
+        "{{ message['content'] }}",
+        "{{ message['content'] if loop.last else '(' + message['content'] }}",
     )
     encoder = Encoder(byte_tokenizer(template))
-    with pytest.raises(ValueError, match="changes earlier turns"):
+    with pytest.raises(ValueError, match=r"changes earlier turns"):
         encoder.conversation(CHAT)
 
 
 def test_a_chat_without_a_marked_answer_is_refused(encoder):
-    with pytest.raises(ValueError, match="no message of the conversation is marked"):
+    with pytest.raises(ValueError, match=r"no message of the conversation is marked"):
         encoder.conversation([message("user", "Why?"), message("assistant", "So.")])
-

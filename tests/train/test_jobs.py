@@ -38,7 +38,7 @@ def changed(corpus, tmp_path):
 
 def test_a_job_a_person_in_the_order_asked_for(corpus):
     assert persona_jobs(corpus, ["cleo-marsh", "ada-quill"])[1] == ADA
-    with pytest.raises(ValueError, match="no persona 'ada-quil'.*did you mean 'ada-quill'"):
+    with pytest.raises(ValueError, match=r"no persona 'ada-quil'.*did you mean 'ada-quill'"):
         persona_jobs(corpus, ["ada-quil"])
 
 
@@ -57,7 +57,10 @@ def test_everybody_is_pooled_but_for_those_split_inside_their_interview(corpus):
 
 @pytest.mark.parametrize(
     ("category", "expected"),
-    [("Study participants", "category-study-participants"), ("Arts & Crafts!", "category-arts-crafts")],
+    [
+        ("Study participants", "category-study-participants"),
+        ("Arts & Crafts!", "category-arts-crafts"),
+    ],
 )
 def test_a_categorys_name_is_that_of_a_bundle(category, expected):
     assert category_name(category) == expected
@@ -99,14 +102,16 @@ def test_a_person_who_did_not_agree_to_training_stops_every_job_with_them(change
     corpus = changed("bo-fenn", consent=consent)
     assert training_set(corpus, ADA, TrainConfig())
     for job in (pooled_job(corpus), category_jobs(corpus)[0]):
-        with pytest.raises(ValueError, match="consent of 'bo-fenn' covers prepare, evaluate, not 'train'"):
+        with pytest.raises(
+            ValueError, match=r"consent of 'bo-fenn' covers prepare, evaluate, not 'train'"
+        ):
             training_set(corpus, job, TrainConfig())
 
 
 def test_an_expired_consent_stops_training(changed):
     yesterday = str(datetime.date.today() - datetime.timedelta(days=1))
     corpus = changed("ada-quill", consent={"scopes": ["train"], "expires": yesterday})
-    with pytest.raises(ValueError, match="expired on"):
+    with pytest.raises(ValueError, match=r"expired on"):
         training_set(corpus, ADA, TrainConfig())
 
 
@@ -129,5 +134,5 @@ def test_the_hash_follows_all_that_shapes_the_adapter(corpus):
 
 @pytest.mark.parametrize("rank", [0, 513])
 def test_a_rank_that_no_server_takes_is_refused_before_training(rank):
-    with pytest.raises(ValueError, match="rank"):
+    with pytest.raises(ValueError, match=r"rank"):
         LoraConfig(rank=rank)

@@ -57,7 +57,9 @@ def test_a_bundle_holds_all_that_is_needed_to_use_it(corpus, jobs, config, tmp_p
     assert pooled.persona_ids == ("ada-quill", "bo-fenn")
     # one adapter does not leak into the next: the base of each canary is the untouched base
     for found in (bundle, pooled):
-        assert base_logprobs(base, found.canary) == pytest.approx(found.canary.base_logprobs, abs=1e-4)
+        assert base_logprobs(base, found.canary) == pytest.approx(
+            found.canary.base_logprobs, abs=1e-4
+        )
         assert len(found.canary.adapter_logprobs) >= 32 or found.canary.completion == "Nothing."
     left = {path.name for path in (tmp_path / "adapters" / "ada-quill").iterdir()}
     assert left - {".lock"} == {"current", folders["ada-quill"].name}
@@ -105,7 +107,7 @@ def test_an_interrupted_run_goes_on_and_ends_as_an_undisturbed_one(
 
     with monkeypatch.context() as patch:
         patch.setattr(running, "stop_flag", stopped)
-        with pytest.raises(Checkpointed, match="ada-quill is saved at step 1"):
+        with pytest.raises(Checkpointed, match=r"ada-quill is saved at step 1"):
             train_all(corpus, jobs, tmp_path / "two", config)
     assert not (tmp_path / "two" / "ada-quill" / "current").exists()
     resumed = train_all(corpus, jobs, tmp_path / "two", config)
@@ -132,7 +134,7 @@ def test_a_tampered_bundle_is_not_taken_for_trained(corpus, jobs, config, tmp_pa
     folder = train_all(corpus, jobs, tmp_path, config)["ada-quill"]
     weights = folder / "adapter_model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\1")
-    with pytest.raises(ValueError, match="weights or prompt are not those of version"):
+    with pytest.raises(ValueError, match=r"weights or prompt are not those of version"):
         train_all(corpus, jobs, tmp_path, config)
 
 

@@ -137,7 +137,7 @@ def test_a_stop_signal_checkpoints(train, tmp_path):
 
     with stop_flag() as stop:
         os.kill(os.getpid(), signal.SIGUSR1)
-        with pytest.raises(Checkpointed, match="saved at step 1"):
+        with pytest.raises(Checkpointed, match=r"saved at step 1"):
             train(stop=stop)
     assert (tmp_path / "work" / "checkpoint-1" / COMPLETE).exists()
 
@@ -163,7 +163,9 @@ def test_the_best_epoch_by_validation_is_what_is_returned(train, tokenizer, tmp_
 
 
 def test_a_loss_that_is_no_number_is_refused(train):
-    with pytest.raises(ValueError, match=r"loss is (nan|inf) at step \d+; lower train.learning_rate"):
+    with pytest.raises(
+        ValueError, match=r"loss is (nan|inf) at step \d+; lower train.learning_rate"
+    ):
         train(learning_rate=1e30, max_grad_norm=1e30)
 
 
