@@ -89,9 +89,9 @@ def content_messages(case: Case) -> tuple[Message, ...]:
     """
     rules = read_prompt(PROMPTS, CONTENT_PROMPT).replace("{name}", case.persona_name)
     body = (
-        f"<question>\n{_quoted(case.question)}\n</question>\n"
-        f"<real_answer>\n{_quoted(case.reference)}\n</real_answer>\n"
-        f"<second_answer>\n{_quoted(case.candidate)}\n</second_answer>"
+        f"<question>\n{quoted(case.question)}\n</question>\n"
+        f"<real_answer>\n{quoted(case.reference)}\n</real_answer>\n"
+        f"<second_answer>\n{quoted(case.candidate)}\n</second_answer>"
     )
     return ({"role": "system", "content": rules}, {"role": "user", "content": body})
 
@@ -110,7 +110,12 @@ def _judge(
     }
     open_keys = [key for key in waiting if key not in rows]
     for attempt in range(config.attempts):
-        requests = [_request(waiting[key], config, constrained, attempt, seed) for key in open_keys]
+        requests = [
+            verdict_request(
+                waiting[key], config, constrained=constrained, attempt=attempt, seed=seed
+            )
+            for key in open_keys
+        ]
         replies = engine.generate(requests) if requests else iter(())
         for key, reply in zip(list(open_keys), replies, strict=True):
             rows[key] = _verdict(key, waiting[key], reply, config, engine, attempt)
@@ -121,9 +126,10 @@ def _judge(
 RETRIED = ("judge_unparseable", "judge_truncated", "transport_error")
 
 
-def _request(
-    case: Case, config: JudgeConfig, constrained: bool, attempt: int, seed: int
+def verdict_request(
+    case: Case, config: JudgeConfig, *, constrained: bool, attempt: int = 0, seed: int = 0
 ) -> Request:
+    """What a judge is asked; `personae judge validate` asks the very same."""
     return Request(
         messages=content_messages(case),
         sampling=Sampling(
@@ -139,16 +145,21 @@ def _verdict(
     key: str, case: Case, reply: Reply, config: JudgeConfig, engine: Engine, attempt: int
 ) -> dict[str, Any]:
     row = _row(key, case, "ok", config, engine) | {"raw": reply.text, "attempts": attempt + 1}
+    return row | read_verdict(reply)
+
+
+def read_verdict(reply: Reply) -> dict[str, Any]:
+    """The score, or the status that says why there is none."""
     if reply.status == "transport_error":
-        return row | {"status": "transport_error", "detail": reply.detail}
+        return {"status": "transport_error", "detail": reply.detail}
     if reply.status == "refused":
-        return row | {"status": "judge_refused", "detail": reply.detail}
+        return {"status": "judge_refused", "detail": reply.detail}
     try:
         verdict = read_content_similarity(reply.text)
     except (ValueError, RecursionError) as error:
         status = "judge_truncated" if reply.finish_reason == "length" else "judge_unparseable"
-        return row | {"status": status, "detail": str(error)}
-    return row | {"score": verdict.score, "explanation": verdict.explanation}
+        return {"status": status, "detail": str(error)}
+    return {"status": "ok", "score": verdict.score, "explanation": verdict.explanation}
 
 
 def _row(key: str, case: Case, status: str, config: JudgeConfig, engine: Engine) -> dict[str, Any]:
@@ -174,6 +185,6 @@ def _key(case: Case, engine: Engine, config: JudgeConfig, seed: int) -> str:
     return content_hash(["content_similarity", *parts], digits=32)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Angle brackets are spelled out, so that a text cannot close the mark it stands in."""
     return text.strip().replace("<", "&lt;").replace(">", "&gt;")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from data_prep.context import Ranker, select_context
 from data_prep.corpus import Corpus
@@ -24,6 +24,7 @@ from serve.answerers import resolve_answerer
 from train.bundle import find_bundle, list_names
 from train.jobs import category_name
 
+T = TypeVar("T")
 Table = Literal["likelihood", "who_said_it", "reply"]
 PEER = "control: another person of the category"
 POOLED = "control: pooled"
@@ -328,7 +329,7 @@ class Planner:
         return Context(profile=context.profile) if context.profile else NO_CONTEXT
 
 
-def spread(pairs: Sequence[QAPair], limit: int | None) -> list[QAPair]:
+def spread(pairs: Sequence[T], limit: int | None) -> list[T]:
     """At most `limit` pairs at even distances, the same for every method."""
     if limit is None or limit >= len(pairs):
         return list(pairs)

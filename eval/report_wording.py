@@ -6,7 +6,7 @@ The page and the terminal say the same because both take their words from here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,8 +226,27 @@ def judge_badges(judge: Mapping[str, Any] | None) -> list[str]:
     """What must stand beside every number this judge gave."""
     if judge is None:
         return []
-    badges = ["validated" if judge.get("validation") else "unvalidated"]
+    badges = [_validation(judge.get("validation"))]
     return [*badges, "same base: mechanics only"] if judge.get("same_base") else badges
+
+
+def _validation(found: Mapping[str, Any] | None) -> str:
+    """The badge, with what it lacks, and whether it was had on easier or harder terms."""
+    if not found:
+        return "unvalidated"
+    changed = found.get("changed_rules")
+    terms = f" with changed {_names(changed)}" if changed else ""
+    match found["badge"]:
+        case "validated":
+            return f"validated{terms}"
+        case "failed":
+            return f"validation failed{terms}: {_names(found['failed'])}"
+        case _:
+            return f"validation incomplete{terms}: {_names(found['incomplete'])}"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(name.replace("_", " ") for name in names)
 
 
 def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str:

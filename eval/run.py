@@ -34,6 +34,7 @@ from eval.config import EvalConfig, JudgeConfig
 from eval.judging import Case, judge_replies, refuse_self_judging
 from eval.plan import Plan, Planner
 from eval.score import score_run, verdict_key
+from eval.validation.identity import find_validation
 
 
 def start_run(run: Path, config: EvalConfig) -> None:
@@ -102,19 +103,36 @@ def generate(run: Path, plan: Plan, engine: Engine, config: EvalConfig) -> None:
     write_manifest(folder, "generate", config=resolved(config), counts=counts, seed=config.seed)
 
 
-def judge(run: Path, corpus: Corpus, engine: Engine, candidate: Engine, config: EvalConfig) -> None:
+def judge(
+    run: Path,
+    corpus: Corpus,
+    engine: Engine,
+    candidate: Engine,
+    config: EvalConfig,
+    judges: Path | None = None,
+) -> None:
     """Judge the replies of a run.
 
+    Args:
+        judges: where validations are; what is found there stands beside the judge's numbers.
+
     Raises:
-        ValueError: no judge is named, the judge is the candidate, replies are missing.
+        ValueError: no judge is named, the judge is the candidate, replies are missing, or the
+            judge's validation is damaged.
     """
     named = _judge_config(config)
     same_base = refuse_self_judging(engine, candidate, named)
+    validation = find_validation(judges, engine, named) if judges else None
     cases = list(_cases(run, corpus))
     judge_replies(run / "judge", cases, engine, named, seed=config.seed)
     write_json(
         run / "judge" / "judge.json",
-        {"name": named.name, "model": engine.model, "same_base": same_base, "validation": None},
+        {
+            "name": named.name,
+            "model": engine.model,
+            "same_base": same_base,
+            "validation": validation,
+        },
     )
     write_manifest(
         run / "judge",

@@ -20,6 +20,7 @@ COMMANDS = {
     "train": "train adapters: per persona, per category, or one for all",
     "ask": "put one question to an adapter or to the prompted base model",
     "eval": "compare methods on held-out questions: generate, judge, score, report",
+    "judge": "measure whether a model can judge: role identification, validation, human sheets",
     "report": "write a run's report again and print its summary",
     "demo": "all of it, small, on fictional people, in minutes, on a CPU",
 }

@@ -71,7 +71,7 @@ def _ask_models(config: EvalCommand, wanted: Sequence[str], corpus: Corpus) -> N
             say("judge")
             candidate = engines.get(config.engine)
             judge = engines.get(judge_engine(config))
-            stages.judge(run, corpus, judge, candidate, config.eval)
+            stages.judge(run, corpus, judge, candidate, config.eval, Path(config.judges))
             stop.check("all judgements are on disk")
 
 

@@ -93,7 +93,7 @@ def test_help_imports_neither_pydantic_nor_torch():
     assert not modules_after(code) & {"pydantic", "yaml", "torch", "data_prep", "numpy"}
 
 
-@pytest.mark.parametrize("command", ["prep", "train", "ask", "eval", "report", "demo"])
+@pytest.mark.parametrize("command", ["prep", "train", "ask", "eval", "judge", "report", "demo"])
 def test_help_of_a_command_imports_no_model_library(command):
     code = f"""
 from personae.cli import main

@@ -390,7 +390,14 @@ def test_rounded_zero_has_no_sign():
 def test_badges_follow_the_judge():
     assert judge_badges(None) == []
     assert judge_badges({"validation": None, "same_base": False}) == ["unvalidated"]
-    assert judge_badges({"validation": {"kappa": 0.7}, "same_base": False}) == ["validated"]
+    passed = {"badge": "validated", "failed": [], "incomplete": [], "changed_rules": {}}
+    assert judge_badges({"validation": passed, "same_base": False}) == ["validated"]
+    failed = passed | {"badge": "failed", "failed": ["scale_use", "master_keys"]}
+    assert judge_badges({"validation": failed}) == ["validation failed: scale use, master keys"]
+    open_ = passed | {"badge": "incomplete", "incomplete": ["role_identification"]}
+    assert judge_badges({"validation": open_}) == ["validation incomplete: role identification"]
+    eased = passed | {"changed_rules": {"min_levels": 2}}
+    assert judge_badges({"validation": eased}) == ["validated with changed min levels"]
 
 
 def test_colours_are_centred_on_zero_and_rows_without_answers_are_left_out():
