@@ -68,3 +68,12 @@ def test_eval_on_a_full_disk_keeps_finished_rows(
         assert personae.run(*command).code == DONE
         assert differences(run, evaluated) == []
         shutil.rmtree(run)
+
+
+def test_train_on_a_full_disk_says_so(personae, prepared, small_disk, tiny_base):
+    # that it goes on afterwards is tested by killing it: both leave a half-written checkpoint
+    adapters = small_disk(300) / "adapters"
+    base = f"train.base_model={tiny_base}"
+    ended = personae.run("train", prepared, "--persona", "bo-fenn", "--adapters", adapters, base)
+    assert ended.code == MISTAKE, ended.err
+    assert "no space is left on the disk" in ended.complaint
