@@ -196,7 +196,7 @@ def _from_json(key: str, row: Mapping[str, Any]) -> Outcome:
     if reject is None:
         content = {
             "interview": row["content"]["interview"],
-            "pair_ids": [pair["id"] for pair in row["content"]["pairs"]],
+            "num_pairs": len(row["content"]["pairs"]),
             "num_words": sum(len(pair["answer"].split()) for pair in row["content"]["pairs"]),
             "text_digest": content_hash([turn["text"] for turn in row["content"]["turns"]]),
         }

@@ -155,7 +155,7 @@ def _accept(outcomes: Sequence[Outcome], tally: Tally) -> list[tuple[str, Interv
             tally.rejects.append(_repeat(interview, repeats[first], seen[first]))
             continue
         seen |= dict.fromkeys(repeats, interview.source)
-        tally.num_pairs[interview.persona_id] += len(outcome.content["pair_ids"])
+        tally.num_pairs[interview.persona_id] += outcome.content["num_pairs"]
         tally.num_words[interview.persona_id] += outcome.content["num_words"]
         if interview.date is None:
             tally.undated.append(interview.source)

@@ -47,7 +47,11 @@ def write_row_groups(
 
     schema = _schema(columns)
     count = 0
-    with replacing(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
+    # statistics would keep the longest texts of every group in memory until the file is closed
+    with (
+        replacing(path, "wb") as file,
+        pq.ParquetWriter(file, schema, write_statistics=False) as writer,
+    ):
         for rows in groups:
             arrays = {
                 name: [_cell(row[name], kind) for row in rows] for name, kind in columns.items()

@@ -8,7 +8,7 @@ made from the full ordered list each time, and `plan.jsonl` ties every number to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -263,7 +263,7 @@ class Planner:
         """The request and how many context pairs it holds; held-out text never is one of them."""
         prompt = addressed_as.prompt
         prior = () if pair.self_contained else pair.prior_turns
-        context = self._context(who, addressed_as, pair.question)
+        context = without_repeats(self._context(who, addressed_as, pair.question), person.test)
         refuse_leaks(context, person.test)
         reserve = self.config.generate.max_tokens
         if completion is not None:
@@ -336,13 +336,28 @@ def spread(pairs: Sequence[T], limit: int | None) -> list[T]:
     return [pairs[i * len(pairs) // limit] for i in range(limit)]
 
 
+def without_repeats(context: Context, test: Sequence[QAPair]) -> Context:
+    """Leave out training answers that the person gives again, word for word, in the test set.
+
+    A test pair itself stays, for `refuse_leaks` to find: that is a broken split, no repetition.
+    """
+    texts, ids = _long_answers(test), {pair.id for pair in test}
+    kept = tuple(p for p in context.pairs if p.answer not in texts or p.id in ids)
+    return replace(context, pairs=kept)
+
+
 def refuse_leaks(context: Context, test: Sequence[QAPair]) -> None:
     """Raises ValueError when a context holds a held-out answer, by id or by its text."""
     ids = {pair.id for pair in test}
-    texts = {pair.answer for pair in test if len(pair.answer.split()) >= 8}
+    texts = _long_answers(test)
     for pair in context.pairs:
         if pair.id in ids or pair.answer in texts:
             raise ValueError(
                 f"context pair {pair.id!r} is held-out text; the split leaks, "
                 "prepare the corpus again"
             )
+
+
+def _long_answers(test: Sequence[QAPair]) -> set[str]:
+    """Answers long enough to be nobody's "Yes, of course."."""
+    return {pair.answer for pair in test if len(pair.answer.split()) >= 8}

@@ -50,7 +50,9 @@ class Encoder:
 
     def answer_ids(self, answer: str) -> list[int]:
         """Tokens of an answer and its end-of-turn token."""
-        return [*self._ids(answer.strip()), self.end_of_turn]
+        # a speaker who quotes a special token says letters, and ends no turn
+        said = self.tokenizer(answer.strip(), add_special_tokens=False, split_special_tokens=True)
+        return [*said["input_ids"], self.end_of_turn]
 
     def example(
         self, messages: Sequence[Message], answer: str, *, max_length: int | None = None

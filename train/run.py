@@ -7,11 +7,16 @@ was interrupted continues from its checkpoint. The work in progress lives in
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from safetensors import SafetensorError
 
 from data_prep.corpus import Corpus
 from data_prep.engine import Sampling
@@ -56,7 +61,7 @@ def train_all(
             trainer = AdapterTrainer(base, config, stop)
             for job in waiting:
                 hashed = hashes[job.name]
-                with only_writer(adapters / job.name):
+                with only_writer(adapters / job.name), _naming_a_full_disk(adapters):
                     # looked up again: somebody may have trained it in the meantime
                     done[job.name] = _published(adapters, job.name, hashed) or trainer.train(
                         job, sets[job.name], adapters, hashed, corpus
@@ -171,6 +176,17 @@ def _training_dtype(config: TrainConfig) -> Any:
     if config.dtype == "auto":
         return None if torch.cuda.is_available() else torch.float32
     return getattr(torch, config.dtype)
+
+
+@contextlib.contextmanager
+def _naming_a_full_disk(folder: Path) -> Iterator[None]:
+    """Torch and safetensors report a write that failed, but not that the disk is full."""
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
+        if shutil.disk_usage(folder).free < 2**20:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        raise
 
 
 def _order_target_modules(model: Any) -> None:

@@ -167,16 +167,30 @@ def _dataset(examples: Sequence[Encoded]) -> Any:
 
 
 def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
-    """A callback that shows progress, heeds the stop flag and marks checkpoints complete."""
+    """A callback that shows progress, heeds the stop flag and marks checkpoints complete.
+
+    It keeps the time in the trainer's log, so that checkpoints carry it over a kill.
+    """
     import math
+    import time
 
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):
         inside_epoch = False  # whether a stop fell there
+        counted = time.monotonic()
+
+        def count_time(self, state: Any) -> None:
+            now = time.monotonic()
+            state.log_history.append({"seconds": now - self.counted, "step": state.global_step})
+            self.counted = now
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             progress.done = state.global_step
+            self.counted = time.monotonic()
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.count_time(state)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             progress.step(f"epoch {-(-state.global_step // steps_per_epoch)}")
@@ -185,8 +199,10 @@ def _watcher(progress: Progress, stop: StopFlag, steps_per_epoch: int) -> Any:
                 self.inside_epoch = state.global_step % steps_per_epoch != 0
                 control.should_save = self.inside_epoch
                 control.should_training_stop = True
+                self.count_time(state)
 
         def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.count_time(state)
             if self.inside_epoch:
                 # leaving is no end of an epoch: to evaluate here would draw random numbers and
                 # could make a half epoch the best one
@@ -232,7 +248,7 @@ def _lines(path: Path) -> list[str]:
 def _summary(state: Any, train: Sequence[Encoded], config: TrainConfig) -> Summary:
     validation = [round(e["eval_loss"], 6) for e in state.log_history if "eval_loss" in e]
     losses = [round(e["loss"], 6) for e in state.log_history if "loss" in e]
-    seconds = sum(e.get("train_runtime", 0.0) for e in state.log_history)
+    seconds = sum(e.get("seconds", 0.0) for e in state.log_history)
     best = validation.index(min(validation)) + 1 if validation else None
     return Summary(
         num_steps=state.global_step,

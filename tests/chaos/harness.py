@@ -1,4 +1,4 @@
-"""Injure a running `personae` command, run it again, compare what it leaves with an undisturbed run.
+"""Injure a running `personae` command, run it again, and compare with an undisturbed run.
 
     CHAOS_INJURIES=200 pytest tests/chaos    that many random moments in each case, not a few
     CHAOS_SEED=7                             other moments; a failure prints the seed it had
@@ -9,6 +9,7 @@ Only processes started here are ever signalled, by their pid.
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import signal
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 HOME = Path(__file__).resolve().parents[2]
 PACKAGES = ("data_prep", "train", "serve", "eval", "personae")
@@ -67,28 +68,27 @@ class Injury:
     delay_seconds: float = 0.0
 
 
+@dataclass(frozen=True)
 class Personae:
-    """The `personae` command as a user types it, in `folder`."""
+    """The `personae` command as a user types it, in `folder`; `code` is a copy of the packages."""
 
-    def __init__(self, code: Path, cache: Path, folder: Path) -> None:
-        self.folder = folder
-        self._code = code
-        self._environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": "1",  # threads that spin against each other cost more than they do
-            "PERSONAE_CACHE": str(cache),
-            "PYTHONPATH": str(code),
-        }
-
-    def inside(self, folder: Path) -> Personae:
-        return Personae(self._code, Path(self._environment["PERSONAE_CACHE"]), folder)
+    code: Path
+    cache: Path
+    folder: Path
 
     def start(self, *arguments: object) -> Running:
         return self.start_python("-m", "personae", *arguments)
 
     def start_python(self, *arguments: object) -> Running:
+        """Start other Python code of ours in the same way."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return Running(list(map(str, arguments)), self.folder, self._environment)
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",  # threads that spin against each other cost more than they do
+            "PERSONAE_CACHE": str(self.cache),
+            "PYTHONPATH": str(self.code),
+        }
+        return Running(list(map(str, arguments)), self.folder, environment)
 
     def run(self, *arguments: object) -> Ended:
         with self.start(*arguments) as running:
@@ -97,15 +97,15 @@ class Personae:
     def injured(self, injury: Injury, *arguments: object) -> Ended:
         """Run with an injury; the command may have ended before it (see its code)."""
         with self.start(*arguments) as running:
-            running.injure(injury)
-            return running.wait()
+            return running.injured(injury)
 
 
 class Running:
     """A process in a session of its own; leaving the block ends it."""
 
     def __init__(self, arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> None:
-        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # never full
+        # files, because a pipe that nobody empties would stop the command
+        self._out, self._err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
         self._started = time.monotonic()
         self._process = subprocess.Popen(
             [sys.executable, *arguments],
@@ -131,11 +131,12 @@ class Running:
             time.sleep(POLL_SECONDS)
         return True
 
-    def injure(self, injury: Injury) -> None:
+    def injured(self, injury: Injury) -> Ended:
         if self.until(injury.when):
             moment = time.monotonic() + injury.delay_seconds
             self.until(lambda: time.monotonic() >= moment)
         self.send(injury.signal)
+        return self.wait()
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)  # does nothing once the process was seen to end
@@ -166,9 +167,9 @@ class Running:
         self._err.close()
 
 
-def _text(file: object) -> str:
+def _text(file: IO[bytes]) -> str:
     # read at a place of its own: the process goes on writing at the shared one
-    descriptor = file.fileno()  # type: ignore[attr-defined]
+    descriptor = file.fileno()
     return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
 
 
@@ -176,6 +177,7 @@ def copy_code(target: Path) -> Path:
     """The packages as they are now; links become folders, as in an installed wheel."""
     for name in PACKAGES:
         shutil.copytree(HOME / name, target / name)
+    compileall.compile_dir(target, quiet=1)
     return target
 
 
@@ -194,10 +196,11 @@ def differences(found: Path, expected: Path, *, apart_from: Sequence[str] = ()) 
     """What is missing, left over or not the same byte for byte; nothing for equal folders."""
     left, right = files_in(found), files_in(expected)
     names = [name for name in sorted({*left, *right}) if not name.startswith(tuple(apart_from))]
-    return [
-        f"{name}: {'left over' if name not in right else 'missing' if name not in left else 'other'}"
-        for name in names
-        if name not in left
-        or name not in right
-        or left[name].read_bytes() != right[name].read_bytes()
-    ]
+    problems = {name: _problem(left.get(name), right.get(name)) for name in names}
+    return [f"{name}: {problem}" for name, problem in problems.items() if problem]
+
+
+def _problem(found: Path | None, expected: Path | None) -> str | None:
+    if found is None or expected is None:
+        return "missing" if found is None else "left over"
+    return None if found.read_bytes() == expected.read_bytes() else "not the same"

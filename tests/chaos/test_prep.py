@@ -1,4 +1,4 @@
-"""`personae prep`, injured: the corpus ends as that of an undisturbed run, and is never a half one."""
+"""`personae prep`, injured: the corpus ends as an undisturbed one and is never half of one."""
 
 import shutil
 import signal
@@ -55,8 +55,8 @@ def test_a_corpus_killed_at_any_moment_ends_as_an_undisturbed_one(
         killed += ended.code == KILLED
         # what says it is a corpus is one: the older or the new one, never something between
         if (corpus / "manifest.json").exists():
-            kept = [d for d in differences(corpus, prepared, apart_from=["ingest/"])]
-            older = [d for d in differences(corpus, younger / "corpus", apart_from=["ingest/"])]
+            kept = differences(corpus, prepared, apart_from=["ingest/"])
+            older = differences(corpus, younger / "corpus", apart_from=["ingest/"])
             assert whole(kept) or whole(older), (number, kept, older)
     assert killed
     assert personae.run("prep", raw, "--out", corpus).code == DONE

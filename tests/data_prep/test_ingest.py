@@ -34,7 +34,7 @@ def interview(outcome):
 
 def test_an_interview_is_accepted_with_what_is_known_about_it(take, transcript):
     found = take(transcript("Ada Quill", 2020), date="2019-05", title="Kilns", licence="CC0")
-    assert found.reject is None and len(found.content["pair_ids"]) == 4
+    assert found.reject is None and found.content["num_pairs"] == 4
     assert interview(found) == {
         "id": "ada-quill-2020-01-02-talk", "persona_id": "ada-quill", "sequence": 0,
         "date": "2019-05", "date_precision": "month",  # the manifest's, not the file name's
@@ -85,8 +85,8 @@ def test_western_text_in_another_encoding_is_read(take, transcript):
     found = take(text.encode("cp1252"), persona=Persona(id="zoe", name="Zoë Quill"))
     assert found.reject is None
     assert (
-        found.content["pair_ids"]
-        == take(text, persona=Persona(id="zoe", name="Zoë Quill")).content["pair_ids"]
+        found.content["num_pairs"]
+        == take(text, persona=Persona(id="zoe", name="Zoë Quill")).content["num_pairs"]
     )
 
 

@@ -29,6 +29,18 @@ def test_the_handlers_of_before_come_back():
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
 
 
+def test_a_stop_between_two_inner_blocks_reaches_the_second():
+    with stop_flag() as outer:
+        with stop_flag() as first:
+            assert not first.asked
+        os.kill(os.getpid(), signal.SIGTERM)
+        with stop_flag() as second, pytest.raises(Checkpointed):
+            second.check("one of two stages is done")
+        assert outer.asked
+    with stop_flag() as later:
+        assert not later.asked
+
+
 def test_a_thread_gets_a_flag_that_no_signal_sets():
     asked = []
 

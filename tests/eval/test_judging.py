@@ -21,7 +21,8 @@ def case(number=0, **fields):
     given = {
         "reply_key": f"r{number}", "persona_name": "Ada Quill",
         "question": f"Question {number}?",
-        "reference": "My aunt taught me.", "candidate": f"Answer {number}.", "candidate_status": "ok",
+        "reference": "My aunt taught me.", "candidate": f"Answer {number}.",
+        "candidate_status": "ok",
     }  # fmt: skip
     return Case(**given | fields)
 
@@ -145,7 +146,8 @@ def test_marks_inside_texts_cannot_close_the_mark_they_stand_in():
     body = asked["content"]
     for mark in ("question", "real_answer", "second_answer"):
         assert body.count(f"<{mark}>") == body.count(f"</{mark}>") == 1
-    assert "Give 5." not in rules["content"] and body.endswith("</second_answer>")
+    assert body.count("<") == body.count(">") == 6 and body.endswith("</second_answer>")
+    assert "Give 5." not in rules["content"]
 
 
 def test_the_shared_part_comes_first_and_names_the_person():

@@ -12,7 +12,7 @@ from data_prep.files import read_jsonl, write_jsonl
 from data_prep.prepare import prepare
 from data_prep.prompting import Context
 from eval.config import EvalConfig, GenerateConfig, LikelihoodConfig
-from eval.plan import PEER, POOLED, Planner, refuse_leaks, spread
+from eval.plan import PEER, POOLED, Planner, refuse_leaks, spread, without_repeats
 from serve import answerers
 from serve.engines.scripted import ScriptedEngine
 from train.bundle import read_bundle
@@ -327,3 +327,12 @@ def test_a_bundle_is_read_once_however_many_answers_it_gives(corpus, adapters, m
     monkeypatch.setattr(answerers, "read_bundle", counted)
     make_plan(corpus, adapters)
     assert max(reads.values()) <= 2  # for the prompt, and for the adapter
+
+
+def test_a_training_answer_that_is_given_again_in_the_test_set_leaves_the_context(corpus):
+    test = corpus.part("ada-quill", "test")
+    train = corpus.part("ada-quill", "train")
+    said_again = replace(train[0], answer=test[0].answer)
+    context = without_repeats(Context(pairs=(said_again, *train[1:])), test)
+    assert [pair.id for pair in context.pairs] == [pair.id for pair in train[1:]]
+    refuse_leaks(context, test)

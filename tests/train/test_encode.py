@@ -213,3 +213,9 @@ def test_a_template_that_rewrites_earlier_turns_is_refused_for_chats():
 def test_a_chat_without_a_marked_answer_is_refused(encoder):
     with pytest.raises(ValueError, match=r"no message of the conversation is marked"):
         encoder.conversation([message("user", "Why?"), message("assistant", "So.")])
+
+
+def test_a_special_token_in_an_answer_is_letters_and_ends_no_turn(encoder):
+    ids = encoder.answer_ids("They wrote <|im_end|> on the wall.")
+    assert ids.count(encoder.end_of_turn) == 1
+    assert ids[-1] == encoder.end_of_turn

@@ -35,18 +35,17 @@ def examples(tokenizer):
     ]
 
 
-@pytest.fixture
-def train(base, tokenizer, examples, tmp_path):
-    def run(*, work=None, stop=None, data=None, validation=(), model=None, save=None, **settings):
+@pytest.fixture(scope="module")
+def train_in(base, tokenizer, examples):
+    def run(work, *, stop=None, data=None, validation=(), model=None, save=None, **settings):
         given = {"epochs": 3, "batch_size": 2, "learning_rate": 2e-2, "lora": LoraConfig(rank=4)}
-        model = model or load_model(base, torch.float32)
         trained, summary = train_adapter(
-            model,
+            model or load_model(base, torch.float32),
             tokenizer,
             data or examples,
             validation,
             TrainConfig(**given | settings),
-            work=work or tmp_path / "work",
+            work=work,
             label="ada",
             stop=stop or StopFlag(),
         )
@@ -55,6 +54,30 @@ def train(base, tokenizer, examples, tmp_path):
         return trained, summary
 
     return run
+
+
+@pytest.fixture
+def train(train_in, tmp_path):
+    return lambda work="work", **settings: train_in(tmp_path / work, **settings)
+
+
+@pytest.fixture(scope="module")
+def once(train_in, tmp_path_factory):
+    """An undisturbed run with the default settings: its adapter and its summary."""
+    folder = tmp_path_factory.mktemp("once")
+    return folder, train_in(folder / "work", save=folder)[1]
+
+
+@pytest.fixture(scope="module")
+def validated(examples):
+    return {"validation": examples[:2], "lora": LoraConfig(rank=4, dropout=0.1)}
+
+
+@pytest.fixture(scope="module")
+def once_validated(train_in, validated, tmp_path_factory):
+    """The same with a validation set and dropout, which draws random numbers."""
+    folder = tmp_path_factory.mktemp("once")
+    return folder, train_in(folder / "work", save=folder, **validated)[1]
 
 
 class StopAt(StopFlag):
@@ -70,66 +93,55 @@ class StopAt(StopFlag):
         return self.looks >= self.step
 
 
-def test_training_lowers_the_loss_and_says_what_it_did(train, examples):
-    _, summary = train()
+def test_training_lowers_the_loss_and_says_what_it_did(once, examples):
+    _, summary = once
     assert summary.train_losses[-1] < 0.8 * summary.train_losses[0]
     assert summary.num_steps == 12 and len(summary.train_losses) == 3
     assert summary.num_supervised_tokens == 3 * sum(e.num_supervised for e in examples)
     assert summary.best_epoch is None and summary.validation_losses == []
 
 
-def test_the_base_is_bit_identical_afterwards_and_given_back(train, base):
+def test_the_base_is_given_back_bit_identical_and_serves_the_next_adapter(
+    train, base, once, tmp_path
+):
     model = load_model(base, torch.float32)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    trained, _ = train(model=model)
-    changed = [v for n, v in trained.state_dict().items() if "lora_B" in n and bool(v.any())]
-    assert changed
+    trained, _ = train("first", model=model, seed=5, save=tmp_path / "first-adapter")
+    assert any("lora_B" in name and value.any() for name, value in trained.state_dict().items())
     given_back = trained.unload()
     after = given_back.state_dict()
     assert list(after) == list(before)
     assert all(torch.equal(after[name], value) for name, value in before.items())
-
-
-def test_one_base_serves_two_adapters_that_do_not_know_of_each_other(train, base, tmp_path):
-    alone, shared = tmp_path / "alone", tmp_path / "shared"
-    train(save=alone, work=tmp_path / "w1")
-    model = load_model(base, torch.float32)
-    first, _ = train(model=model, work=tmp_path / "w2", seed=5)
-    train(model=first.unload(), save=shared, work=tmp_path / "w3")
-    assert equal_weights(alone, shared)
-
-
-def test_the_same_seed_gives_the_same_adapter_and_another_another(train, tmp_path):
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        train(save=tmp_path / name, work=tmp_path / f"work-{name}", seed=seed)
-    assert equal_weights(tmp_path / "a", tmp_path / "b")
-    assert not equal_weights(tmp_path / "a", tmp_path / "c")
+    # an adapter over the used base is the one over a fresh base: nothing is left behind
+    train("second", model=given_back, save=tmp_path / "second-adapter")
+    assert equal_weights(tmp_path / "second-adapter", once[0])
+    assert not equal_weights(tmp_path / "first-adapter", once[0])  # the seed was another
 
 
 @pytest.mark.parametrize("step", [4, 7])
-def test_a_resumed_run_equals_the_undisturbed_one_bit_for_bit(train, tmp_path, examples, step):
+def test_a_resumed_run_equals_the_undisturbed_one_bit_for_bit(
+    train, tmp_path, once_validated, validated, step
+):
     # stopped at the end of an epoch, and in the middle of one
-    settings = {"validation": examples[:2], "lora": LoraConfig(rank=4, dropout=0.1)}
-    _, undisturbed = train(save=tmp_path / "whole", work=tmp_path / "one", **settings)
+    folder, undisturbed = once_validated
     with pytest.raises(Checkpointed, match=rf"ada is saved at step {step}"):
-        train(stop=StopAt(step), work=tmp_path / "two", **settings)
-    _, resumed = train(save=tmp_path / "resumed", work=tmp_path / "two", **settings)
-    assert equal_weights(tmp_path / "whole", tmp_path / "resumed")
+        train(stop=StopAt(step), **validated)
+    _, resumed = train(save=tmp_path / "resumed", **validated)
+    assert equal_weights(folder, tmp_path / "resumed")
     assert resumed.num_steps == undisturbed.num_steps
     assert resumed.validation_losses == undisturbed.validation_losses
     assert resumed.best_epoch == undisturbed.best_epoch
 
 
-def test_a_half_written_checkpoint_is_passed_over(train, tmp_path):
-    train(save=tmp_path / "whole", work=tmp_path / "one")
+def test_a_half_written_checkpoint_is_passed_over(train, once, tmp_path):
     with pytest.raises(Checkpointed):
-        train(stop=StopAt(5), work=tmp_path / "two")
-    newest = tmp_path / "two" / "checkpoint-5"
+        train(stop=StopAt(5))
+    newest = tmp_path / "work" / "checkpoint-5"
     (newest / COMPLETE).unlink()
     (newest / "optimizer.pt").write_bytes(b"half")
-    (tmp_path / "two" / "checkpoint-9").mkdir()
-    train(save=tmp_path / "resumed", work=tmp_path / "two")
-    assert equal_weights(tmp_path / "whole", tmp_path / "resumed")
+    (tmp_path / "work" / "checkpoint-9").mkdir()
+    train(save=tmp_path / "resumed")
+    assert equal_weights(once[0], tmp_path / "resumed")
 
 
 def test_a_stop_signal_checkpoints(train, tmp_path):

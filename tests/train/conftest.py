@@ -1,0 +1,12 @@
+"""Training of tiny models: one thread, since more only wait for each other."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
