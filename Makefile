@@ -37,7 +37,7 @@ TEST_STAMP := $(VENV)/.test-stamp
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: $(DEMO_STAMP) ## prepare, train, serve and judge two personas, small, on this CPU
+demo: $(DEMO_STAMP) ## prepare, train, evaluate and report on fictional people, on this CPU
 	@$(BIN)/personae demo $(ARGS)
 
 test: $(TEST_STAMP) ## run the tests
