@@ -140,18 +140,22 @@ def adapters(tmp_path_factory, publish_adapter) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_base(tmp_path_factory) -> Path:
-    """A random two-layer Llama with a byte tokenizer; end of turn and pad are one token."""
-    return save_tiny_base(tmp_path_factory.mktemp("tiny-base"), seed=0)
+def make_base(tmp_path_factory) -> Callable[..., Path]:
+    """Makes a random two-layer Llama with a byte tokenizer; end of turn and pad are one token."""
+
+    def make(*, seed: int = 0, window: int = 1024, spread: float = 0.1) -> Path:
+        folder = tmp_path_factory.mktemp("tiny-base")
+        return save_tiny_base(folder, seed=seed, window=window, spread=spread)
+
+    return make
 
 
 @pytest.fixture(scope="session")
-def other_base(tmp_path_factory) -> Path:
-    """As `tiny_base`, with other weights."""
-    return save_tiny_base(tmp_path_factory.mktemp("other-base"), seed=1)
+def tiny_base(make_base) -> Path:
+    return make_base()
 
 
-def save_tiny_base(folder: Path, *, seed: int) -> Path:
+def save_tiny_base(folder: Path, *, seed: int, window: int, spread: float) -> Path:
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -176,10 +180,10 @@ def save_tiny_base(folder: Path, *, seed: int) -> Path:
             num_hidden_layers=2,
             num_attention_heads=4,
             num_key_value_heads=2,
-            max_position_embeddings=1024,
+            max_position_embeddings=window,
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
-            initializer_range=0.1,
+            initializer_range=spread,
         )
     )
     model.save_pretrained(folder)

@@ -15,27 +15,16 @@ from train.base_model import BaseModel, resolve
 from train.bundle import Canary, PersonaBundle, bundle_version, publish
 from train.encode import Encoder
 
-CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
-    "{{ message['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 CANARY_MESSAGES: tuple[Message, ...] = ({"role": "user", "content": "Who taught you chess?"},)
 CANARY_ANSWER = "My aunt, every Sunday of that long winter."
 
 MakeAdapter = Callable[..., tuple[str, Path]]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(request, monkeypatch, tmp_path_factory):
-    """Fingerprints of models made here stay out of the user's cache."""
-    if "slow" not in request.keywords:  # those use the packaged model converted there
-        monkeypatch.setenv("PERSONAE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 @pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("tiny"), seed=0)
+def tiny_folder(make_base) -> Path:
+    # with the usual 0.02 all tokens would be about equally likely
+    return make_base(window=512, spread=0.3)
 
 
 @pytest.fixture
@@ -51,42 +40,6 @@ def make_adapter(tiny_folder, tmp_path) -> MakeAdapter:
         )
 
     return make
-
-
-def save_tiny_model(folder: Path, *, seed: int) -> Path:
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    bytewise = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(letters)}, merges=[]))
-    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bytewise.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bytewise,
-        bos_token="<|im_start|>",
-        eos_token="<|im_end|>",
-        pad_token="<|im_end|>",
-        chat_template=CHATML,
-    )
-    torch.manual_seed(seed)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=512,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            initializer_range=0.3,  # with the usual 0.02 all tokens are about equally likely
-        )
-    )
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 def save_adapter(
