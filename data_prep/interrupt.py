@@ -9,9 +9,14 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from types import FrameType
+from typing import TypeVar
 
+T = TypeVar("T")
+
+GRACE_SECONDS = 15.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
@@ -24,9 +29,11 @@ class StopFlag:
 
     def __init__(self) -> None:
         self.asked = False
+        self.asked_at: float | None = None  # on the monotonic clock
 
     def set(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
+        self.asked_at = self.asked_at or time.monotonic()
 
     def check(self, done: str) -> None:
         """Raise `Checkpointed` when a stop was asked for."""
@@ -35,6 +42,18 @@ class StopFlag:
 
 
 _listening: StopFlag | None = None
+
+
+def heeding(items: Iterable[T], stop: StopFlag, done: str) -> Iterator[T]:
+    """The items as they come, until a stop was asked for longer ago than GRACE_SECONDS.
+
+    A scheduler's warning may come half a minute before the end, and a window of slow replies
+    takes many: a window that is nearly done may still be finished and kept, others are dropped.
+    """
+    for item in items:
+        yield item
+        if stop.asked_at is not None and time.monotonic() - stop.asked_at >= GRACE_SECONDS:
+            stop.check(done)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from data_prep.engine import Reply, Request
 from data_prep.files import only_writer
-from data_prep.interrupt import stop_flag
+from data_prep.interrupt import heeding, stop_flag
 from data_prep.journal import Journal, Rows, compact, read_rows
 from data_prep.progress import Progress, say
 
@@ -50,7 +50,9 @@ def ask(
                 inside = keys[start : start + window]
                 waiting = [key for key in inside if key not in done]
                 asked = inside if is_torn(inside, rows) else waiting
-                replies = list(operation([requests[key] for key in asked])) if asked else []
+                here = f"{progress.done} of {len(keys)} of {label} are on disk"
+                coming = operation([requests[key] for key in asked]) if asked else iter(())
+                replies = list(heeding(coming, stop, here))
                 journal.append(
                     {"key": key, "status": reply.status, **to_row(key, requests[key], reply)}
                     for key, reply in zip(asked, replies, strict=True)

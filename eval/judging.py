@@ -7,14 +7,14 @@ is never silently the model it rates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from data_prep.engine import Constraint, Engine, Message, Reply, Request, Sampling
 from data_prep.files import only_writer
-from data_prep.interrupt import stop_flag
+from data_prep.interrupt import heeding, stop_flag
 from data_prep.journal import Journal, compact, read_rows
 from data_prep.progress import Progress
 from data_prep.prompting import read_prompt
@@ -75,7 +75,12 @@ def judge_replies(
                 inside = keys[start : start + WINDOW]
                 whole = is_torn(inside, rows)
                 asked = {key: by_key[key] for key in inside if whole or key not in settled}
-                verdicts = _judge(asked, engine, config, constrained, seed)
+                here = f"{progress.done} of {len(keys)} judgements are on disk"
+
+                def generate(requests: Sequence[Request], here: str = here) -> Iterator[Reply]:
+                    return heeding(engine.generate(requests), stop, here)
+
+                verdicts = _judge(asked, engine, generate, config, constrained, seed)
                 journal.append(row for row in verdicts if row["key"] not in settled)
                 progress.step(count=len(inside))
                 stop.check(f"{progress.done} of {len(keys)} judgements are on disk")
@@ -99,6 +104,7 @@ def content_messages(case: Case) -> tuple[Message, ...]:
 def _judge(
     waiting: Mapping[str, Case],
     engine: Engine,
+    generate: Callable[[Sequence[Request]], Iterator[Reply]],
     config: JudgeConfig,
     constrained: bool,
     seed: int,
@@ -116,7 +122,7 @@ def _judge(
             )
             for key in open_keys
         ]
-        replies = engine.generate(requests) if requests else iter(())
+        replies = generate(requests) if requests else iter(())
         for key, reply in zip(list(open_keys), replies, strict=True):
             rows[key] = _verdict(key, waiting[key], reply, config, engine, attempt)
         open_keys = [k for k in open_keys if rows[k]["status"] in RETRIED]

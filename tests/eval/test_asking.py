@@ -156,3 +156,15 @@ def test_a_failed_likelihood_has_no_bits():
 def test_an_empty_reply_is_kept_as_it_is(tmp_path):
     row = reply_row("k", request("Q?", sampling=Sampling()), Reply(text="", finish_reason="length"))
     assert row["text"] == "" and row["finish_reason"] == "length"
+
+
+def test_a_stop_leaves_a_slow_window_which_is_asked_whole_again(tmp_path, monkeypatch):
+    run(tmp_path / "whole", Asked())
+    monkeypatch.setattr("data_prep.interrupt.GRACE_SECONDS", 0.0)
+    with pytest.raises(Checkpointed, match="4 of 10 of answer are on disk"):
+        run(tmp_path / "parts", Asked(at=2, action=terminate))
+    assert len(read_rows(tmp_path / "parts").by_key) == 4
+    resumed = Asked()
+    run(tmp_path / "parts", resumed)
+    assert [len(batch) for batch in resumed.batches] == [4, 2]
+    assert (tmp_path / "parts" / TABLE).read_bytes() == (tmp_path / "whole" / TABLE).read_bytes()
