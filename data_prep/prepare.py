@@ -129,8 +129,9 @@ def _prepare_person(
         progress.step()
         stop.check(f"{progress.done} of {progress.total} documents are read")
     kept = _accept(outcomes, tally)
+    current = {outcome.key for outcome in outcomes}
     for path in folder.glob("*.json"):  # outcomes of older settings or removed documents
-        if path.stem not in {outcome.key for outcome in outcomes}:
+        if path.stem not in current:
             path.unlink()
     if kept:
         _write_person(entry, kept, folder, out, config, tally)
